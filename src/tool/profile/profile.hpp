@@ -1,0 +1,184 @@
+// A profile in memory: what the collector makes from a segment, the symbolizer completes, the file keeps,
+// and every report reads. Plain data; indices instead of pointers, so that it can be written and checked as it is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heapledger {
+
+enum class ending { exited, signaled, running, lost };
+
+struct process_info {
+  std::uint32_t pid = 0;
+  std::uint32_t parent_pid = 0;
+  std::string exe;
+  std::vector<std::string> command;
+  std::int64_t start_realtime_ns = 0;
+  std::int64_t duration_ns = 0;
+  ending ended = ending::lost;
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  bool forked = false;  // its books begin at a fork
+  std::string stacks;   // dwarf, fp or off
+  std::uint32_t depth_limit = 0;
+  std::string host;
+};
+
+// Counters of one account, or sums of them.
+struct counters {
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t frees = 0;
+  std::uint64_t freed_bytes = 0;
+  std::uint64_t temporaries = 0;
+  std::uint64_t reallocations = 0;
+  std::int64_t peak_bytes = 0;  // live bytes at the moment of the process's peak
+
+  std::int64_t live_blocks() const { return static_cast<std::int64_t>(allocations - frees); }
+  std::int64_t live_bytes() const { return static_cast<std::int64_t>(allocated_bytes - freed_bytes); }
+  counters& operator+=(const counters& other) {
+    allocations += other.allocations;
+    allocated_bytes += other.allocated_bytes;
+    frees += other.frees;
+    freed_bytes += other.freed_bytes;
+    temporaries += other.temporaries;
+    reallocations += other.reallocations;
+    peak_bytes += other.peak_bytes;
+    return *this;
+  }
+};
+
+struct peak_info {
+  std::uint64_t error_bytes = 0;        // the true peak is within this of the sum of counters::peak_bytes; 0: exact
+  std::optional<std::int64_t> time_ns;  // since start
+};
+
+struct module_info {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t bias = 0;
+  std::string path;
+  std::string build_id;  // lowercase hex, may be empty
+  std::int64_t loaded_ns = 0;  // since start
+  std::optional<std::int64_t> unloaded_ns;
+};
+
+inline constexpr std::uint32_t none = UINT32_MAX;
+
+// A place in code, once per distinct (module, address). `address` is in the module's own terms (what addr2line takes),
+// already moved back into the call instruction where it came from a return address.
+struct location {
+  std::uint64_t address = 0;
+  std::uint32_t module = none;         // index into modules; none: address is absolute
+  std::vector<std::uint32_t> symbols;  // indices into frames, innermost inlined function first; empty: unknown
+};
+
+struct frame_info {
+  std::uint32_t function = none;  // indices into strings
+  std::uint32_t file = none;
+  std::uint32_t line = 0;  // 0: unknown
+  bool operator==(const frame_info&) const = default;
+  auto operator<=>(const frame_info&) const = default;
+};
+
+// The stack tree: a stack is a node and its path to node 0, the root, which has no location.
+struct stack_node {
+  std::uint32_t parent = 0;  // always less than the node's own index
+  std::uint32_t location = none;
+};
+
+struct stack_entry {
+  std::uint32_t id = 0;  // the account: stable within one process
+  std::uint32_t node = 0;
+  std::vector<std::string> scope;  // outermost first; empty: the whole process
+  counters count;
+};
+
+struct thread_info {
+  std::uint32_t tid = 0;
+  std::string name;
+  std::int64_t start_ns = 0;  // since start
+  std::optional<std::int64_t> end_ns;
+  std::uint64_t allocations = 0;
+  std::uint64_t frees = 0;
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t freed_bytes = 0;
+};
+
+struct size_bucket {
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;  // inclusive
+  std::uint64_t allocations = 0;
+};
+
+struct timeline_point {
+  std::int64_t time_ns = 0;  // since start
+  std::int64_t live_bytes = 0;
+  std::int64_t live_blocks = 0;
+  std::uint64_t allocations = 0;
+  std::uint64_t rss_bytes = 0;
+};
+
+// What the resident memory consists of, at one moment. The parts add up to rss_bytes:
+// live + tags + profiler + allocator + files + stacks + other. `allocator` is what the heap's pages hold beyond live
+// blocks and tags (slack, free lists, headers); negative where live blocks were never touched or are swapped out.
+struct memory_map {
+  std::int64_t time_ns = 0;
+  std::int64_t rss_bytes = 0;
+  std::int64_t live_bytes = 0;
+  std::int64_t tag_bytes = 0;
+  std::int64_t profiler_bytes = 0;
+  std::int64_t allocator_bytes = 0;
+  std::int64_t file_bytes = 0;
+  std::int64_t stack_bytes = 0;
+  std::int64_t other_bytes = 0;
+};
+
+struct error_entry {
+  std::string kind;  // double-free, mismatch, overflow
+  std::uint32_t stack = 0;  // stack_entry::id that allocated the block
+  std::uint64_t count = 0;
+};
+
+struct profiler_info {
+  std::uint64_t segment_bytes = 0;  // resident
+  std::uint64_t private_bytes = 0;
+  std::uint64_t tag_bytes = 0;  // of live blocks
+  std::uint64_t accounts = 0;
+  std::uint64_t nodes = 0;
+  std::uint64_t inherited_freed_bytes = 0;
+  std::uint64_t checked_stacks = 0;  // self-check mode
+  std::uint64_t checked_differences = 0;
+  std::map<std::string, std::uint64_t> losses;  // only those that are not zero
+};
+
+struct profile {
+  process_info process;
+  peak_info peak;
+  std::vector<std::string> strings;
+  std::vector<frame_info> frames;
+  std::vector<module_info> modules;
+  std::vector<location> locations;
+  std::vector<stack_node> nodes;
+  std::vector<stack_entry> stacks;
+  std::vector<thread_info> threads;
+  std::vector<size_bucket> sizes;
+  std::vector<timeline_point> timeline;
+  std::optional<memory_map> memory;      // as last seen
+  std::optional<memory_map> memory_peak; // near the peak
+  std::vector<error_entry> errors;
+  profiler_info profiler;
+  bool symbolized = false;
+
+  counters totals() const {
+    counters sum;
+    for (const auto& stack : stacks) sum += stack.count;
+    return sum;
+  }
+};
+
+}  // namespace heapledger

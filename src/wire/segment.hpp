@@ -1,0 +1,216 @@
+// The segment: one file per process, mapped MAP_SHARED by the probe, read from outside by the tool.
+//
+// The probe is its only writer and never waits for a reader. A reader copies what it needs, checks every index
+// against the capacities in *its own* copy of the header, and only then uses it: the file may come from a crashed,
+// a still running, or a hostile process.
+//
+//   header (one page) | regions, each an array with a capacity fixed at creation and a count that only grows
+//
+// The file is sparse: a page that holds nothing yet takes no memory. All integers are little endian.
+//
+// What a reader adds up. The books of account A are the sum of
+//   accounts[A]                 written by one writer with plain stores
+//   every cells[i] with id == A+1   other writers' deltas, and what was folded when a delta table was full
+// A fold moves numbers from one cell to another and is journalled (`fold_journal`): a reader that finds a journal
+// entry in state `valid` takes the values in it for the destination, and ignores the source.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heapledger::wire {
+
+inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
+inline constexpr std::uint32_t segment_version = 1;
+inline constexpr std::size_t header_bytes = 16384;
+
+struct region {
+  std::uint64_t offset;    // bytes from the start of the file, page aligned
+  std::uint64_t capacity;  // elements
+};
+
+// Each event pair is one 16-byte store, so that a kill at any instruction leaves both or neither.
+// Net values are signed: a thread that frees what others allocated goes below zero.
+struct alignas(64) cell {
+  std::uint64_t allocations;
+  std::uint64_t allocated_bytes;
+  std::uint64_t frees;
+  std::uint64_t freed_bytes;
+  std::uint64_t temporaries;    // freed by the same thread before its next allocation
+  std::uint64_t reallocations;  // allocations that came from realloc of a block
+  std::int64_t peak_bytes;      // net bytes of this cell at the peak that began epoch `peak_epoch`
+  std::uint32_t peak_epoch;     // when it differs from the header's, the net bytes have not changed since the peak
+  std::uint32_t id;             // in `accounts`: writer + 1 that owns it; in `cells`: account + 1; 0 is free
+};
+static_assert(sizeof(cell) == 64 && offsetof(cell, peak_bytes) == 48 && offsetof(cell, id) == 60);
+
+// What an account stands for. Account 0 takes what has no place of its own (losses::accounts_full).
+struct account_key {
+  std::uint32_t node;    // index into nodes: the innermost frame; 0 is "no stack"
+  std::uint32_t scope;   // 0 is the whole process
+  std::uint32_t shared;  // cell + 1 that folds go to; 0 is none yet
+  std::uint32_t reserved;
+};
+static_assert(sizeof(account_key) == 16);
+
+// A stack is a path to the root. Node 0 is the root. `where` is a return address in its low 48 bits, the module
+// (index + 1) that held it in bits 48..62, and bit 63 once that module was unloaded.
+struct node {
+  std::uint64_t where;
+  std::uint32_t parent;
+  std::uint32_t account;  // account + 1 of this stack in scope 0; 0 is none: only an outer frame of others
+};
+static_assert(sizeof(node) == 16);
+inline constexpr std::uint64_t node_address_mask = (std::uint64_t{1} << 48) - 1;
+inline constexpr unsigned node_module_shift = 48;
+inline constexpr std::uint64_t node_module_mask = 0x7fff;
+inline constexpr std::uint64_t node_unloaded = std::uint64_t{1} << 63;
+// Set on the address bits of a frame interrupted by a signal: the address is exact, not a return address. Bit 47 is
+// never set in a user-space address.
+inline constexpr std::uint64_t node_exact_address = std::uint64_t{1} << 47;
+
+enum class thread_state : std::uint32_t { unused, running, ended };
+
+struct alignas(64) thread {
+  std::uint32_t tid;
+  thread_state state;
+  char name[16];
+  std::uint64_t start_ns;  // CLOCK_MONOTONIC
+  std::uint64_t end_ns;
+  std::uint64_t reserved[3];
+  std::uint64_t allocations;  // the four totals: the same events as in the cells, one store later
+  std::uint64_t allocated_bytes;
+  std::uint64_t frees;
+  std::uint64_t freed_bytes;
+  std::uint64_t reserved2[4];
+};
+static_assert(sizeof(thread) == 128 && offsetof(thread, allocations) == 64);
+
+// Bucket 0 counts size 0; bucket b counts sizes from 2^(b-1) to 2^b - 1.
+inline constexpr std::size_t size_buckets = 64;
+struct writer {
+  std::uint64_t sizes[size_buckets];
+};
+static_assert(sizeof(writer) == 512);
+
+inline constexpr std::size_t build_id_capacity = 32;
+struct module {
+  std::uint64_t start;        // first mapped address
+  std::uint64_t end;          // one past the last
+  std::uint64_t bias;         // address in the process minus address in the ELF file
+  std::uint64_t loaded_ns;    // CLOCK_MONOTONIC, when the probe first saw it
+  std::uint64_t unloaded_ns;  // 0 while it is there
+  std::uint32_t path;         // offset into strings; NUL terminated
+  std::uint32_t build_id_bytes;
+  std::uint8_t build_id[build_id_capacity];
+  std::uint64_t reserved[6];
+};
+static_assert(sizeof(module) == 128);
+
+enum class error_kind : std::uint32_t { none, double_free, mismatch, overflow };
+struct error {
+  error_kind kind;
+  std::uint32_t account;  // that allocated the block
+  std::uint64_t count;
+};
+static_assert(sizeof(error) == 16);
+
+// Every loss has a counter here and a line in the report.
+enum class loss : std::uint32_t {
+  nodes_full,         // a stack was cut at its innermost known frame's parent: the tree was full
+  accounts_full,      // booked to account 0
+  cells_full,         // an event could not be booked at all
+  threads_full,       // events of threads that share record 0
+  modules_full,       // frames without a module
+  stack_cut_depth,    // stacks longer than --depth
+  stack_cut_no_rule,  // stacks that end at code without unwind information
+  stack_cut_bounds,   // stacks that end where memory could not be a stack
+  large_full,         // a large block that the side table could not take
+  unbooked,           // allocations made while the probe could not book
+  foreign_frees,      // frees of blocks that the probe never saw allocated
+  inherited_frees,    // frees, after fork, of what the parent had allocated
+  overflow_size,      // blocks whose overwritten tag hid their size from the books
+  errors_full,        // errors (double free, mismatch, overflow) beyond the table
+  segment_full,       // the file system had no room to grow the segment
+  count
+};
+inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
+inline constexpr const char* loss_names[loss_count] = {
+    "nodes_full",       "accounts_full",     "cells_full",       "threads_full",  "modules_full",
+    "stack_cut_depth",  "stack_cut_no_rule", "stack_cut_bounds", "large_full",    "unbooked",
+    "foreign_frees",    "inherited_frees",   "overflow_size",    "errors_full",   "segment_full",
+};
+
+enum class fold_state : std::uint32_t { idle, valid };
+struct alignas(64) fold_journal {
+  std::uint32_t lock;
+  fold_state state;
+  std::uint32_t source;       // cell that is being emptied
+  std::uint32_t destination;  // cell that receives
+  cell after;                 // what the destination holds when the fold is done
+  std::uint64_t reserved[4];
+};
+static_assert(sizeof(fold_journal) == 192);
+inline constexpr std::size_t fold_stripes = 32;
+
+enum class stacks_mode : std::uint32_t { dwarf, frame_pointer, off };
+enum class lifecycle : std::uint32_t { running = 1, exited = 2 };  // exited: destructors ran; a kill leaves `running`
+
+struct check_result {  // self-check mode: every stack walked a second time by an independent unwinder
+  std::uint64_t stacks;
+  std::uint64_t differences;
+};
+
+struct segment_header {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t header_size;  // header_bytes
+  std::uint64_t file_bytes;
+  std::uint32_t pid;
+  std::uint32_t parent_pid;
+  std::uint64_t start_realtime_ns;
+  std::uint64_t start_monotonic_ns;
+  std::uint64_t end_monotonic_ns;  // when destructors ran; 0 before
+  stacks_mode stacks;
+  std::uint32_t depth_limit;  // 0 is none
+  lifecycle state;
+  std::uint32_t forked;   // 1: books began at a fork, without exec
+  std::uint32_t exe;      // offsets into strings
+  std::uint32_t command;  // NUL-separated arguments
+  std::uint32_t command_bytes;
+  std::uint32_t reserved0;
+
+  region nodes, accounts, account_keys, cells, threads, writers, modules, strings, errors;
+
+  // Counts that grow; the first element of nodes, accounts, and threads is reserved (see above).
+  alignas(64) std::uint32_t node_count;
+  std::uint32_t account_count;
+  std::uint32_t cell_count;  // cells handed out, in use or free
+  std::uint32_t thread_count;
+  std::uint32_t writer_count;
+  std::uint32_t module_count;
+  std::uint32_t error_count;
+  std::uint32_t string_bytes;
+
+  // The peak. While `threaded` is 0, `live_bytes` and `peak_bytes` lag behind: the truth is the sum over cells.
+  alignas(64) std::uint32_t peak_epoch;
+  std::uint32_t threaded;        // 1 once a second thread allocated
+  std::int64_t peak_bytes;       // highest live bytes seen so far
+  std::int64_t live_bytes;       // published by threads, each at most hold_back_bytes behind
+  std::uint64_t hold_back_bytes; // per thread
+  std::uint64_t peak_monotonic_ns;
+  std::uint32_t peak_threads;    // threads alive at the peak: hold_back_bytes times this bounds its error
+  std::uint32_t reserved1;
+
+  alignas(64) std::uint64_t losses[loss_count];
+  std::uint64_t inherited_freed_bytes;
+  std::uint64_t large_blocks;      // live blocks in the side table: they carry no tag
+  std::uint64_t private_bytes;     // the probe's own anonymous memory
+  std::uint64_t tag_bytes_each;    // 8
+  check_result check;
+
+  fold_journal folds[fold_stripes];
+};
+static_assert(sizeof(segment_header) <= header_bytes);
+
+}  // namespace heapledger::wire
