@@ -32,6 +32,11 @@ struct books {
   wire::writer* writer;
   const void* last_block;  // allocated last; freed next, it is a temporary
 
+  // The stack of the last allocation; forgotten when one of this thread's cells is folded away.
+  std::uint32_t recent_node;
+  std::uint32_t recent_account;
+  wire::cell* recent_cell;
+
   // Net bytes of this thread. Beyond these marks the slow path looks at the peak (see peak.hpp).
   std::int64_t live;
   std::int64_t publish_above;
@@ -47,6 +52,7 @@ struct books {
   stack_walk stack;
 
   HL_HOT wire::cell& cell_of(std::uint32_t account);
+  void forget_recent() { recent_node = recent_account = UINT32_MAX; }
 };
 
 // A pair of counters that a kill finds both old or both new.
@@ -77,8 +83,9 @@ HL_HOT std::uint32_t delta_slot(const books& own, std::uint32_t account) {
 }
 
 HL_HOT wire::cell& books::cell_of(std::uint32_t account) {
-  wire::cell& primary = segment.accounts[account];
-  if (HL_LIKELY(primary.id == id)) return primary;
+  // The owner is kept apart from the cell: its line would bounce between the owner's stores and others' looks.
+  if (account == recent_account) return *recent_cell;
+  if (HL_LIKELY(segment.account_keys[account].owner == id)) return segment.accounts[account];
   wire::cell& delta = deltas[delta_slot(*this, account)];
   if (HL_LIKELY(delta.id == account + 1)) return delta;
   return delta_cell_slow(*this, account);
@@ -86,8 +93,7 @@ HL_HOT wire::cell& books::cell_of(std::uint32_t account) {
 
 HL_HOT unsigned size_bucket(std::size_t bytes) { return bytes == 0 ? 0 : 64 - __builtin_clzl(bytes); }
 
-HL_HOT void book_allocation(books& own, std::uint32_t account, const void* block, std::size_t bytes) {
-  wire::cell& cell = own.cell_of(account);
+HL_HOT void book_allocation(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
   settle_peak(cell);
   add_pair(cell.allocations, bytes);
   add_pair(own.thread->allocations, bytes);

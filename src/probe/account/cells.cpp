@@ -130,6 +130,7 @@ void no_deltas(books& own) {
 }
 
 HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
+  own.forget_recent();
   if (own.delta_count == 0 || own.evictions > own.delta_count) grow_table(own);
   if (own.delta_count == 0) return lost_cell();
   wire::cell& cell = own.deltas[delta_slot(own, account)];
@@ -143,6 +144,8 @@ HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
   return cell;
 }
 
+namespace {
+
 HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
   lock_guard held(accounts_lock);
   wire::node& of = segment.nodes[node];
@@ -155,7 +158,7 @@ HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
     return 0;
   }
   segment.account_keys[fresh].node = node;
-  segment.accounts[fresh].id = own.id;
+  segment.account_keys[fresh].owner = own.id;
   segment.accounts[fresh].peak_epoch = peak_epoch;
   __atomic_store_n(&header.account_count, fresh + 1, __ATOMIC_RELEASE);
   __atomic_store_n(&of.account, fresh + 1, __ATOMIC_RELEASE);
@@ -166,6 +169,20 @@ HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
     case stack_cut::bounds: count_loss(wire::loss::stack_cut_bounds); break;
   }
   return fresh;
+}
+
+}  // namespace
+
+account_cell other_account_cell(books& own, std::uint32_t node) {
+  const std::uint32_t known = __atomic_load_n(&segment.nodes[node].account, __ATOMIC_ACQUIRE);
+  const std::uint32_t account = HL_LIKELY(known != 0) ? known - 1 : make_account(own, node);
+  wire::cell& cell = own.cell_of(account);
+  if (HL_LIKELY(&cell != &nowhere[1])) {
+    own.recent_node = node;
+    own.recent_account = account;
+    own.recent_cell = &cell;
+  }
+  return {account, &cell};
 }
 
 }  // namespace heapledger::probe

@@ -9,12 +9,18 @@ namespace heapledger::probe {
 void reset_cells();
 void no_deltas(books& own);
 
-// The account of a stack, made if need be, owned by the thread that made it. Account 0 when the table is full.
-HL_COLD std::uint32_t make_account(books& own, std::uint32_t node);
+// The account of a stack and the cell in which this thread books it. The account is made if need be, and owned by the
+// thread that made it; it is account 0 when the table is full.
+struct account_cell {
+  std::uint32_t account;
+  wire::cell* cell;
+};
 
-HL_HOT std::uint32_t account_of(books& own, std::uint32_t node) {
-  const std::uint32_t account = __atomic_load_n(&segment.nodes[node].account, __ATOMIC_ACQUIRE);
-  return HL_LIKELY(account != 0) ? account - 1 : make_account(own, node);
+account_cell other_account_cell(books& own, std::uint32_t node);
+
+HL_HOT account_cell account_of(books& own, std::uint32_t node) {
+  if (HL_LIKELY(own.recent_node == node)) return {own.recent_account, own.recent_cell};
+  return other_account_cell(own, node);
 }
 
 }  // namespace heapledger::probe

@@ -76,6 +76,7 @@ books* acquire_books(std::uint32_t thread_record) {
   own->thread = &segment.threads[thread_record];
   own->nested = nullptr;
   own->last_block = nullptr;
+  own->forget_recent();
   own->stack.forget();
   own->generation = process.generation;
   return own;

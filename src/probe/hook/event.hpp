@@ -42,13 +42,13 @@ HL_HOT void book_new_block(void* block, std::size_t bytes, block_kind kind, cons
   std::uint32_t node = 0;
   if (HL_LIKELY(!state.stacks_off)) node = event->stack.node_of(caller);
   if (HL_UNLIKELY(state.check)) check_stack(caller, node);
-  const std::uint32_t account = account_of(*event, node);
+  const auto [account, cell] = account_of(*event, node);
   if (HL_LIKELY(usable < large_usable_bytes))
     tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind).word();
   else
     book_large(*event, block, {account, bytes, kind});
-  if (reallocated) ++event->cell_of(account).reallocations;
-  book_allocation(*event, account, block, bytes);
+  if (reallocated) ++cell->reallocations;
+  book_allocation(*event, *cell, block, bytes);
 }
 
 // Books the free of a block that is about to go back. `by` is the kind that the freeing function is for. False: the

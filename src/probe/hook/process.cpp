@@ -26,7 +26,7 @@ extern "C" void* __libc_stack_end;
 namespace heapledger::probe {
 
 constinit process_state state;
-constinit thread_local books* this_thread = nullptr;
+thread_local books* this_thread = nullptr;
 
 namespace {
 

@@ -30,7 +30,8 @@ HL_COLD void loader_freed();
 HL_COLD void begin();
 bool beginning();  // in begin(): what is allocated now serves the dynamic linker's own lookups
 
-extern thread_local books* this_thread;
+// constinit here too: without it every access goes through a wrapper that asks for a dynamic initialiser.
+extern constinit thread_local books* this_thread;
 
 HL_COLD books* enter_slow(const void* at);
 HL_COLD void leave_late(books* own);

@@ -71,7 +71,8 @@ void stack_walk::copy_step(std::uint32_t frame, frame_step& step) const {
   for (std::uint32_t i = reads_end(frame); i-- > known.reads_begin;) step.reads[step.read_count++] = reads_[i];
 }
 
-std::uint32_t stack_walk::walk(const frame_state& caller) {
+std::uint32_t stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  const frame_state caller{pc, rsp, rbp};
   std::uint32_t steps = 0;
   std::uint32_t kept = count_;  // remembered frames that may still be part of the stack
   frame_state state = caller;

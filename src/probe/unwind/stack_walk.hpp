@@ -34,12 +34,12 @@ class stack_walk {
   stack_cut cut() const { return cut_; }
 
   // The node of the stack whose innermost frame has the given state.
-  HL_HOT std::uint32_t node_of(const frame_state& caller) {
+  HL_HOT std::uint32_t node_of(frame_state caller) {
     if (HL_LIKELY(count_ != 0)) {
       const known_frame& top = frames_[count_ - 1];
       if (matches(top, caller) && first_difference(read_count_) == no_difference) return top.node & ~rbp_free_bit;
     }
-    return walk(caller);
+    return walk(caller.pc, caller.rsp, caller.rbp);
   }
 
  private:
@@ -55,7 +55,7 @@ class stack_walk {
       if (HL_UNLIKELY(*reads_[i].address != reads_[i].value)) return i;
     return no_difference;
   }
-  std::uint32_t walk(const frame_state& caller);
+  std::uint32_t walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
   std::uint32_t remember(std::uint32_t kept, std::uint32_t step_count);
   std::uint32_t limited_node() const;
   HL_COLD bool full_walk(const frame_state& caller, std::uint32_t& step_count);
