@@ -13,17 +13,18 @@
 
 namespace heapledger::probe {
 
-// Fields of all threads' books that change while the program runs. `generation` is 0 before the probe is ready, and
-// again in a forked child (the page is wiped on fork); it grows when code is unloaded.
+// `generation` is 0 before the probe is ready, and again in a forked child (the page is wiped on fork); it grows when code
+// is unloaded.
 struct alignas(4096) process_page {
-  std::uint32_t generation;
+  std::uint64_t generation;
 };
 extern process_page process;
 
 struct books {
-  static constexpr std::uint32_t busy = UINT32_MAX;  // `generation` while an event is being booked
-
-  std::uint32_t generation;
+  // What a thread must find in its books to go on: the process's generation. `busy`, while an event is being booked.
+  static constexpr std::uint64_t busy = ~std::uint64_t{0};
+  std::uint64_t generation;
+  std::uint64_t known_generation;  // the one that the remembered stack belongs to
   std::uint32_t id;  // writer + 1
   wire::cell* deltas;
   std::uint32_t delta_shift;
@@ -64,6 +65,10 @@ HL_HOT void add_pair(std::uint64_t& count, std::uint64_t bytes) {
 
 extern std::uint32_t peak_epoch;  // the header's, mirrored where no reader's cache line is
 
+HL_HOT bool peak_settled(const wire::cell& cell) {
+  return cell.peak_epoch == __atomic_load_n(&peak_epoch, __ATOMIC_RELAXED);
+}
+
 // Called before the cell changes for the first time since the peak moved: its net bytes are what it held then.
 HL_HOT void settle_peak(wire::cell& cell) {
   const std::uint32_t now = __atomic_load_n(&peak_epoch, __ATOMIC_RELAXED);
@@ -93,20 +98,16 @@ HL_HOT wire::cell& books::cell_of(std::uint32_t account) {
 
 HL_HOT unsigned size_bucket(std::size_t bytes) { return bytes == 0 ? 0 : 64 - __builtin_clzl(bytes); }
 
-HL_HOT void book_allocation(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
-  settle_peak(cell);
+// The rest of an event, once its cell is known and settled.
+HL_HOT void add_allocation(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
   add_pair(cell.allocations, bytes);
   add_pair(own.thread->allocations, bytes);
   ++own.writer->sizes[size_bucket(bytes)];
   own.last_block = block;
   own.live += static_cast<std::int64_t>(bytes);
-  if (HL_UNLIKELY(own.live > own.publish_above)) publish_live(own);
 }
 
-HL_HOT void book_free(books& own, std::uint32_t account, const void* block, std::size_t bytes) {
-  if (HL_UNLIKELY(own.live > own.peak_mark)) peak_passed(own);
-  wire::cell& cell = own.cell_of(account);
-  settle_peak(cell);
+HL_HOT void add_free(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
   add_pair(cell.frees, bytes);
   if (own.last_block == block) {
     ++cell.temporaries;
@@ -114,6 +115,19 @@ HL_HOT void book_free(books& own, std::uint32_t account, const void* block, std:
   }
   add_pair(own.thread->frees, bytes);
   own.live -= static_cast<std::int64_t>(bytes);
+}
+
+HL_HOT void book_allocation(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
+  settle_peak(cell);
+  add_allocation(own, cell, block, bytes);
+  if (HL_UNLIKELY(own.live > own.publish_above)) publish_live(own);
+}
+
+HL_HOT void book_free(books& own, std::uint32_t account, const void* block, std::size_t bytes) {
+  if (HL_UNLIKELY(own.live > own.peak_mark)) peak_passed(own);
+  wire::cell& cell = own.cell_of(account);
+  settle_peak(cell);
+  add_free(own, cell, block, bytes);
   if (HL_UNLIKELY(own.live < own.publish_below)) publish_live(own);
 }
 

@@ -78,7 +78,7 @@ books* acquire_books(std::uint32_t thread_record) {
   own->last_block = nullptr;
   own->forget_recent();
   own->stack.forget();
-  own->generation = process.generation;
+  own->generation = own->known_generation = process.generation;
   return own;
 }
 

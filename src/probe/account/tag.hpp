@@ -6,7 +6,7 @@
 //   bytes 6-7  kind (2 bits) and a seal of the pointer (14 bits), which does not depend on the rest
 //
 // Both seals depend on a key drawn at start. All intact: ours. Pointer seal intact, payload seal broken: ours, and
-// overwritten from below. Neither: not ours.
+// overwritten from below. Neither: not ours. A freed block keeps its tag complemented.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace heapledger::probe {
 
-enum class block_kind : std::uint64_t { from_malloc, from_new, from_new_array, freed };
+enum class block_kind : std::uint64_t { from_malloc, from_new, from_new_array };
 
 inline constexpr std::size_t tag_bytes = 8;
 
@@ -38,6 +38,13 @@ class tag {
     const std::uint64_t seal = pointer_seal(block, key);
     return ((word_ ^ seal) & pointer_seal_mask) == 0 && (word_ & 0xff) == payload_seal(word_ & ~std::uint64_t{0xff}, seal);
   }
+  // Intact, and of the given kind.
+  bool good(const void* block, std::uint64_t key, block_kind kind) const {
+    const std::uint64_t seal = pointer_seal(block, key);
+    return (word_ ^ (seal & pointer_seal_mask)) >> 48 == static_cast<std::uint64_t>(kind) &&
+           (word_ & 0xff) == payload_seal(word_ & ~std::uint64_t{0xff}, seal);
+  }
+  bool freed(const void* block, std::uint64_t key) const { return tag(~word_).intact(block, key); }
   bool pointer_intact(const void* block, std::uint64_t key) const {
     return ((word_ ^ pointer_seal(block, key)) & pointer_seal_mask) == 0;
   }

@@ -12,12 +12,11 @@ constexpr auto plain = block_kind::from_malloc;
 constexpr std::size_t page_bytes = 4096;
 
 HL_HOT void* booked(void* block, std::size_t bytes, const frame_state& caller) {
-  if (HL_LIKELY(block != nullptr)) book_new_block(block, bytes, plain, caller);
-  return block;
+  return HL_LIKELY(block != nullptr) ? book_block<plain>(block, bytes, caller) : nullptr;
 }
 
 HL_COLD void release_from_loader(void* block) {
-  if (release(block, plain)) next.free(block);
+  free_block<plain>(block);
   loader_freed();
 }
 
@@ -28,7 +27,7 @@ HL_EXPORT void* malloc(std::size_t bytes) { return booked(next.malloc(with_tag(b
 HL_EXPORT void free(void* block) {
   if (HL_UNLIKELY(block == nullptr)) return;
   if (HL_UNLIKELY(in_loader(__builtin_return_address(0)))) return release_from_loader(block);
-  if (HL_LIKELY(release(block, plain))) next.free(block);
+  free_block<plain>(block);
 }
 
 HL_EXPORT void* calloc(std::size_t count, std::size_t each) {
@@ -92,11 +91,11 @@ HL_EXPORT std::size_t malloc_usable_size(void* block) {
 }
 
 HL_EXPORT void free_sized(void* block, std::size_t) {
-  if (block != nullptr && release(block, plain)) next.free(block);
+  if (block != nullptr) free_block<plain>(block);
 }
 HL_EXPORT void free_aligned_sized(void* block, std::size_t, std::size_t) {
-  if (block != nullptr && release(block, plain)) next.free(block);
+  if (block != nullptr) free_block<plain>(block);
 }
 HL_EXPORT void cfree(void* block) {
-  if (block != nullptr && release(block, plain)) next.free(block);
+  if (block != nullptr) free_block<plain>(block);
 }

@@ -37,11 +37,6 @@ HL_COLD void pass_delete(const char* name, Arguments... arguments) {
   behind(function, name)(arguments...);
 }
 
-HL_HOT void* allocated(void* block, std::size_t bytes, block_kind kind, const frame_state& caller) {
-  book_new_block(block, bytes, kind, caller);
-  return block;
-}
-
 HL_HOT void* fresh(std::size_t bytes) { return HL_LIKELY(next.cxx_direct) ? next.malloc(with_tag(bytes)) : nullptr; }
 HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
   return HL_LIKELY(next.cxx_direct) ? next.memalign(alignment, with_tag(bytes)) : nullptr;
@@ -53,12 +48,12 @@ HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
   HL_EXPORT void* symbol parameters {                                                            \
     void* block = fresh request;                                                                 \
     if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__);           \
-    return allocated(block, bytes, kind, HL_CALLER());                                           \
+    return book_block<kind>(block, bytes, HL_CALLER());                                          \
   }
 #define HL_DELETE(symbol, kind, parameters, ...)                                                 \
   HL_EXPORT void symbol parameters {                                                             \
     if (HL_UNLIKELY(!next.cxx_direct)) return pass_delete(#symbol, __VA_ARGS__);                 \
-    if (HL_LIKELY(block != nullptr) && HL_LIKELY(release(block, kind))) next.free(block);        \
+    if (HL_LIKELY(block != nullptr)) free_block<kind>(block);                                    \
   }
 
 using nothrow = const void*;

@@ -34,7 +34,7 @@ enum class stage : std::uint32_t { untouched, beginning, keeping, off };
 constinit std::uint32_t current_stage = static_cast<std::uint32_t>(stage::untouched);
 constinit int beginning_tid = 0;
 constinit options chosen;
-constinit std::uint32_t last_generation = 0;
+constinit std::uint64_t last_generation = 0;
 constinit pthread_key_t exit_key = 0;
 
 constexpr unsigned inherited_limit = 8;
@@ -148,7 +148,7 @@ books* register_thread() {
     pthread_setspecific(exit_key, &exit_key);
     return own;
   }
-  return acquire_books(thread_record);  // an event after the last destructor: given back in leave_late
+  return acquire_books(thread_record);  // an event after the last destructor: given back in return_books
 }
 
 // The event that holds the books may have been left by longjmp: then its stack frame is gone.
@@ -173,7 +173,7 @@ books* usable_books(const void* at) {
   }
   if (own->generation != process.generation) {
     own->stack.forget();
-    own->generation = process.generation;
+    own->generation = own->known_generation = process.generation;
   }
   return own;
 }
@@ -194,6 +194,7 @@ HL_COLD void begin() {
   read_options(chosen);
   state.stacks_off = chosen.stacks == wire::stacks_mode::off;
   state.check = chosen.check && !state.stacks_off;
+  if (state.check) state.direct_usable_limit = 0;
   draw_key();
   find_loader();
   if (!chosen.selected || pthread_key_create(&exit_key, on_thread_exit) != 0 || !open_books(false)) {
@@ -205,7 +206,7 @@ HL_COLD void begin() {
   set(stage::keeping);
 }
 
-HL_COLD books* enter_slow(const void* at) {
+HL_COLD books* find_books(const void* at) {
   switch (now()) {
     case stage::off:
     case stage::beginning: return nullptr;
@@ -216,7 +217,7 @@ HL_COLD books* enter_slow(const void* at) {
   return usable_books(at);
 }
 
-HL_COLD void leave_late(books* own) {
+HL_COLD void return_books(books* own) {
   if (thread_ended) release_books(own);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "probe/account/books.hpp"
+#include "probe/account/tag.hpp"
 
 namespace heapledger::probe {
 
@@ -12,6 +13,7 @@ struct process_state {
   std::uint32_t birth = 0;  // how many forks away from the process that loaded the probe
   bool stacks_off = false;
   bool check = false;
+  std::size_t direct_usable_limit = large_usable_bytes;  // 0 in self-check mode: every event takes the slower way
   std::uint64_t loader_start = 0;  // ld.so's code
   std::uint64_t loader_bytes = 0;
 };
@@ -33,27 +35,36 @@ bool beginning();  // in begin(): what is allocated now serves the dynamic linke
 // constinit here too: without it every access goes through a wrapper that asks for a dynamic initialiser.
 extern constinit thread_local books* this_thread;
 
-HL_COLD books* enter_slow(const void* at);
-HL_COLD void leave_late(books* own);
+// This thread's books when they are not at hand: first events, forks, nested events. nullptr: the event goes unbooked.
+HL_COLD books* find_books(const void* at);
+HL_COLD void return_books(books* own);
 
-// Holds this thread's books for one event. Empty when there are none: the event then goes unbooked.
+HL_HOT bool at_hand(const books* own) { return own != nullptr && own->generation == process.generation; }
+
+// Between these, a signal handler that allocates finds the books busy, and takes others.
+HL_HOT void take(books* own, const void* at) {
+  own->generation = books::busy;
+  own->entered_at = at;
+  asm volatile("" ::: "memory");
+}
+HL_HOT void give(books* own, std::uint64_t generation) {
+  asm volatile("" ::: "memory");
+  own->generation = generation;
+}
+
+// Holds this thread's books for one event, on the slower paths. Empty when there are none.
 class booking {
  public:
-  HL_HOT explicit booking(const void* at) : own_(this_thread), generation_(process.generation) {
-    if (HL_UNLIKELY(own_ == nullptr || own_->generation != generation_)) {
-      own_ = enter_slow(at);
-      if (own_ == nullptr) return;
-      generation_ = own_->generation;
-    }
-    own_->generation = books::busy;
-    own_->entered_at = at;
-    asm volatile("" ::: "memory");  // a handler that runs from here on finds the books busy
+  explicit booking(const void* at) : own_(this_thread) {
+    if (!at_hand(own_)) own_ = find_books(at);
+    if (own_ == nullptr) return;
+    generation_ = own_->generation;
+    take(own_, at);
   }
-  HL_HOT ~booking() {
-    asm volatile("" ::: "memory");
-    if (HL_UNLIKELY(own_ == nullptr)) return;
-    own_->generation = generation_;
-    if (HL_UNLIKELY(own_ != this_thread)) leave_late(own_);
+  ~booking() {
+    if (own_ == nullptr) return;
+    give(own_, generation_);
+    if (own_ != this_thread) return_books(own_);
   }
   booking(const booking&) = delete;
   booking& operator=(const booking&) = delete;
@@ -64,7 +75,7 @@ class booking {
 
  private:
   books* own_;
-  std::uint32_t generation_;
+  std::uint64_t generation_ = 0;
 };
 
 }  // namespace heapledger::probe

@@ -16,12 +16,11 @@ class withdrawal {
     if (HL_LIKELY(event && usable_ < large_usable_bytes)) {
       word_ = tag_word(block, usable_);
       const tag found(word_);
-      if (HL_LIKELY(found.intact(block, state.tag_key) && found.kind() == block_kind::from_malloc)) {
+      if (HL_LIKELY(found.good(block, state.tag_key, block_kind::from_malloc))) {
         what_ = small;
         account_ = found.account();
         bytes_ = usable_ - tag_bytes - found.slack();
-        tag_word(block, usable_) =
-            tag::make(block, state.tag_key, account_, found.slack(), block_kind::freed).word();
+        tag_word(block, usable_) = ~word_;
         book_free(*event, account_, block, bytes_);
         return;
       }
@@ -42,12 +41,13 @@ class withdrawal {
 
   HL_COLD void withdraw_odd(const booking& event) {
     if (event && usable_ >= large_usable_bytes && take_large(block_, large_)) {
-      add_large(large_);  // release_odd takes it out again
+      add_large(large_);  // release takes it out again
       if (large_.birth == state.birth) what_ = large;
       account_ = large_.account;
       bytes_ = large_.bytes;
     }
-    release_odd(event, block_, usable_, block_kind::from_malloc);
+    if (event) release(*event, block_, block_kind::from_malloc);
+    else count_loss(wire::loss::unbooked);
   }
 
   void* block_;
@@ -63,7 +63,7 @@ void* leave_bootstrap(void* block, std::size_t bytes, const frame_state& caller)
   if (moved == nullptr) return nullptr;
   const std::size_t old = bootstrap_size(block);
   std::memcpy(moved, block, old < bytes ? old : bytes);
-  book_new_block(moved, bytes, block_kind::from_malloc, caller);
+  book_or_leave(moved, bytes, block_kind::from_malloc, caller, false);
   return moved;
 }
 
@@ -76,7 +76,7 @@ void* resize(void* block, std::size_t bytes, const frame_state& caller) {
   void* moved = next.realloc(block, bytes == 0 ? 0 : with_tag(bytes));
   if (HL_LIKELY(moved != nullptr)) {
     if (bytes == 0 && usable_size(moved) < tag_bytes) return moved;
-    book_new_block(moved, bytes, block_kind::from_malloc, caller, true);
+    book_or_leave(moved, bytes, block_kind::from_malloc, caller, true);
   } else if (bytes != 0) {
     old.take_back();
   }

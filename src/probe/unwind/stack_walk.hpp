@@ -33,13 +33,19 @@ class stack_walk {
   void forget() { count_ = 0; read_count_ = 0; }
   stack_cut cut() const { return cut_; }
 
-  // The node of the stack whose innermost frame has the given state.
-  HL_HOT std::uint32_t node_of(frame_state caller) {
-    if (HL_LIKELY(count_ != 0)) {
-      const known_frame& top = frames_[count_ - 1];
-      if (matches(top, caller) && first_difference(read_count_) == no_difference) return top.node & ~rbp_free_bit;
-    }
-    return walk(caller.pc, caller.rsp, caller.rbp);
+  static constexpr std::uint32_t not_same = UINT32_MAX - 1;
+
+  // The node of the stack whose innermost frame has the given state, if nothing changed since the last walk.
+  HL_HOT std::uint32_t same_node(const frame_state& caller) const {
+    if (HL_UNLIKELY(count_ == 0)) return not_same;
+    const known_frame& top = frames_[count_ - 1];
+    if (!matches(top, caller) || first_difference(read_count_) != no_difference) return not_same;
+    return top.node & ~rbp_free_bit;
+  }
+  // The same, found by a walk if need be.
+  HL_HOT std::uint32_t node_of(const frame_state& caller) {
+    const std::uint32_t node = same_node(caller);
+    return HL_LIKELY(node != not_same) ? node : walk(caller.pc, caller.rsp, caller.rbp);
   }
 
  private:
