@@ -57,8 +57,11 @@ class stack_walk {
   }
   // Inner words first: each read is justified by the words before it.
   HL_HOT std::uint32_t first_difference(std::uint32_t end) const {
-    for (std::uint32_t i = end; i-- > 0;)
-      if (HL_UNLIKELY(*reads_[i].address != reads_[i].value)) return i;
+    const stack_read* const first = reads_;  // the words read alias everything: without a copy it is reloaded
+    for (const stack_read* at = first + end; at != first;) {
+      --at;
+      if (HL_UNLIKELY(*at->address != at->value)) return static_cast<std::uint32_t>(at - first);
+    }
     return no_difference;
   }
   std::uint32_t walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
