@@ -229,10 +229,12 @@ void spread_scopes(const flat_columns& flat, profile& p, memory_budget& budget) 
     if (parent > i) throw damage("a scope has no parent before it");
     paths[i + 1] = {paths[parent].length + 1, paths[parent].bytes + sizeof(std::string) + name.size()};
   }
-  for (std::size_t i = 0; i < p.stacks.size(); ++i) {
-    std::uint32_t scope = flat.stack_scopes[i];
+  for (const auto scope : flat.stack_scopes) {
     if (scope >= paths.size()) throw damage("a stack is in a scope that does not exist");
     budget.take(paths[scope].bytes);
+  }
+  for (std::size_t i = 0; i < p.stacks.size(); ++i) {
+    std::uint32_t scope = flat.stack_scopes[i];
     auto& names = p.stacks[i].scope;
     names.resize(paths[scope].length);
     for (std::size_t depth = names.size(); depth-- > 0; scope = flat.scopes[scope - 1].parent) {
