@@ -151,6 +151,7 @@ TEST_F(ProfileWrite, NothingInconsistentIsWritten) {
 
 TEST(InputError, IsOneLine) {
   EXPECT_STREQ(input_error("a\nb\x1b[31m", "what", "do").what(), "a\\x0ab\\x1b[31m: what; do");
+  EXPECT_EQ(printable("caf\xc3\xa9 \xc2\x9b\x7f\xc2"), "caf\xc3\xa9 \\u009b\\x7f\xc2");
 }
 
 }  // namespace
