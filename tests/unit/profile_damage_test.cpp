@@ -18,7 +18,9 @@
 namespace heapledger {
 namespace {
 
-std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 // What the reader says about a file; "" if it reads it.
 std::string verdict(const std::string& file) {
@@ -31,7 +33,9 @@ std::string verdict(const std::string& file) {
   }
 }
 
-std::string sample_file() { return format::pack(format::encode(sample_profile())); }
+std::string sample_file() {
+  return format::pack(format::encode(sample_profile()));
+}
 
 void put_u32(std::string& file, std::size_t offset, std::uint32_t value) {
   for (unsigned i = 0; i < 4; ++i) file[offset + i] = static_cast<char>(value >> (8 * i));

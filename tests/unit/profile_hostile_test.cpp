@@ -41,7 +41,9 @@ std::string table(unsigned number, const std::vector<std::pair<unsigned, numbers
 }
 
 constexpr unsigned frames = 5, locations = 7, nodes = 8, scopes = 9, stacks = 10;
-std::uint64_t zigzag(std::int64_t value) { return protozero::encode_zigzag64(value); }
+std::uint64_t zigzag(std::int64_t value) {
+  return protozero::encode_zigzag64(value);
+}
 
 std::string scope(const std::string& name, std::uint32_t parent) {
   return message([&](pbf_writer& out) {
@@ -189,9 +191,8 @@ TEST(ProfileHostile, UnknownFieldsAreSkipped) {
                               });
   EXPECT_EQ(format::decode(payload), sample_profile());
   EXPECT_EQ(refusal(table(nodes, {{1, {0}}, {31, {5, 5, 5}}, {200, {7}}})), "");
-  const std::string ending_of_tomorrow = message([](pbf_writer& out) {
-    out.add_message(1, message([](pbf_writer& process) { process.add_uint64(7, 77); }));
-  });
+  const std::string ending_of_tomorrow = message(
+      [](pbf_writer& out) { out.add_message(1, message([](pbf_writer& process) { process.add_uint64(7, 77); })); });
   EXPECT_EQ(format::decode(ending_of_tomorrow).process.ended, ending::lost);
 }
 

@@ -20,7 +20,9 @@ namespace {
 
 using names = std::vector<std::string>;
 
-void put(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+void put(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 std::string contents(const std::string& path) {
   std::ostringstream text;
@@ -143,8 +145,9 @@ TEST_F(ProfileWrite, NothingInconsistentIsWritten) {
     write_profile(p, path_, false);
     ADD_FAILURE() << "was written";
   } catch (const input_error& error) {
-    EXPECT_EQ(std::string(error.what()), path_ + ": the profile cannot be written: stack node 2 has no parent before "
-                                                 "it; please report this as a bug of heapledger");
+    EXPECT_EQ(std::string(error.what()), path_ +
+                                             ": the profile cannot be written: stack node 2 has no parent before "
+                                             "it; please report this as a bug of heapledger");
   }
   EXPECT_TRUE(folder_.names().empty());
 }
