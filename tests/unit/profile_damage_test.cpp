@@ -7,7 +7,7 @@
 #include <protozero/pbf_writer.hpp>
 #include <thread>
 
-#include "sample_profile.hpp"
+#include "full_profile.hpp"
 #include "temporary_folder.hpp"
 #include "tool/profile/container.hpp"
 #include "tool/profile/error.hpp"
@@ -34,7 +34,7 @@ std::string verdict(const std::string& file) {
 }
 
 std::string sample_file() {
-  return format::pack(format::encode(sample_profile()));
+  return format::pack(format::encode(full_profile()));
 }
 
 void put_u32(std::string& file, std::size_t offset, std::uint32_t value) {
@@ -85,7 +85,7 @@ TEST(ProfileDamage, EveryBitFlippedBehindTheChecksums) {
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
     verdict(with_checksums(flipped));
   }
-  const std::string payload = format::encode(sample_profile());
+  const std::string payload = format::encode(full_profile());
   for (std::size_t bit = 0; bit < payload.size() * 8; ++bit) {
     std::string flipped = payload;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
@@ -94,7 +94,7 @@ TEST(ProfileDamage, EveryBitFlippedBehindTheChecksums) {
 }
 
 TEST(ProfileDamage, PayloadCutOffAtEveryByte) {
-  const std::string payload = format::encode(sample_profile());
+  const std::string payload = format::encode(full_profile());
   for (std::size_t size = 0; size < payload.size(); ++size) verdict(format::pack(payload.substr(0, size)));
 }
 
@@ -157,7 +157,7 @@ TEST(ProfileFile, ReadsFromAPipe) {
   const std::string pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << sample_file(); });
-  EXPECT_EQ(read_profile(pipe), sample_profile());
+  EXPECT_EQ(read_profile(pipe), full_profile());
   writer.join();
 }
 

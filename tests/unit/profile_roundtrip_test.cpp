@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "sample_profile.hpp"
+#include "full_profile.hpp"
 #include "tool/profile/container.hpp"
 #include "tool/profile/payload.hpp"
 
@@ -19,7 +19,7 @@ profile there_and_back(const profile& p) {
 }
 
 TEST(ProfileRoundTrip, EveryFieldOfTheSample) {
-  EXPECT_EQ(there_and_back(sample_profile()), sample_profile());
+  EXPECT_EQ(there_and_back(full_profile()), full_profile());
 }
 
 TEST(ProfileRoundTrip, Empty) {
@@ -62,7 +62,7 @@ TEST(ProfileRoundTrip, ElementsOfDefaultValuesAreKept) {
 }
 
 TEST(ProfileRoundTrip, LargestValues) {
-  profile p = sample_profile();
+  profile p = full_profile();
   p.process.pid = UINT32_MAX;
   p.modules[0].end = UINT64_MAX;
   p.locations[0].address = UINT64_MAX;
@@ -203,7 +203,7 @@ TEST(ProfileRoundTrip, AnyProfile) {
 }
 
 TEST(ProfileRoundTrip, EncodingIsAFunctionOfTheProfile) {
-  const std::string payload = format::encode(sample_profile());
+  const std::string payload = format::encode(full_profile());
   EXPECT_EQ(format::encode(format::decode(payload)), payload);
 }
 

@@ -6,7 +6,7 @@
 
 namespace heapledger {
 
-inline profile sample_profile() {
+inline profile full_profile() {
   profile p;
   p.process = {.pid = 4711,
                .parent_pid = 4710,
