@@ -90,7 +90,7 @@ void write_totals(page& page, const profile& p) {
   row("freed", fmt::format("{} in {}", bytes_text(total.freed_bytes), counted(total.frees, "free", "frees")));
   if (total.allocations != 0) {
     row("temporary",
-        fmt::format("{} ({:.1f} %), freed again before the thread's next allocation",
+        fmt::format("{} ({:.1f} %), freed before their thread's next",
                     counted(total.temporaries, "allocation", "allocations"),
                     100.0 * static_cast<double>(total.temporaries) / static_cast<double>(total.allocations)));
   }

@@ -41,7 +41,7 @@ std::string amount(const counters& count, measure by) {
           count.live_blocks() == 1 ? "" : "s",
           average(static_cast<std::uint64_t>(count.live_bytes()), static_cast<std::uint64_t>(count.live_blocks())));
     case measure::peak:
-      return fmt::format("{} at the peak, from {} of {} over the run", bytes_text(count.peak_bytes), calls, each);
+      return fmt::format("{} at the peak; {} of {} in all", bytes_text(count.peak_bytes), calls, each);
     case measure::allocated:
       return fmt::format("{} in {} of {}, {}", bytes_text(count.allocated_bytes), calls, each, temporary_share(count));
     case measure::count:
@@ -54,11 +54,13 @@ std::string amount(const counters& count, measure by) {
 
 void write_left_out(page& page, const profile& p, const analyse::caller_tree& tree) {
   if (tree.left_out.empty()) return;
+  constexpr std::size_t most = 3;
+  const std::size_t name_width = (page.width() - 40) / most;  // leaves room for the words around the names
   std::string names;
   std::string last;
   std::size_t shown = 0;
-  for (auto frame = tree.left_out.rbegin(); frame != tree.left_out.rend() && shown < 3; ++frame) {
-    std::string name = frame_name(p, *frame, 34);
+  for (auto frame = tree.left_out.rbegin(); frame != tree.left_out.rend() && shown < most; ++frame) {
+    std::string name = frame_name(p, *frame, name_width);
     if (name == last) continue;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
     last = std::move(name);
