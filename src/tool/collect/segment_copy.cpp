@@ -115,7 +115,7 @@ bool segment_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) co
 }
 
 segment_file::segment_file(const std::string& path)
-    : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
+    : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (!fd_) throw input_error(fmt::format("{}: {}", path, std::strerror(errno)));
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0 || !S_ISREG(status.st_mode))
@@ -136,7 +136,7 @@ segment_file::segment_file(const std::string& path)
 }
 
 bool segment_file::is_ready(const std::string& path) {
-  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return false;
   std::uint64_t magic = 0;
   return ::pread(fd.get(), &magic, sizeof magic, 0) == static_cast<ssize_t>(sizeof magic) && magic != 0;
