@@ -24,16 +24,18 @@ std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-std::unique_ptr<elf_file> open_with_build_id(const std::string& path, const std::string& build_id) {
-  auto file = elf_file::open(path);
+std::unique_ptr<elf_file> open_with_build_id(const std::string& path, const std::string& build_id,
+                                             elf_role role = elf_role::code) {
+  auto file = elf_file::open(path, role);
   return file && file->build_id() == build_id ? std::move(file) : nullptr;
 }
 
-std::unique_ptr<elf_file> by_build_id(const std::string& build_id, const std::vector<std::string>& roots) {
+std::unique_ptr<elf_file> by_build_id(const std::string& build_id, const std::vector<std::string>& roots,
+                                      elf_role role = elf_role::code) {
   if (build_id.size() < 4 || build_id.find_first_not_of("0123456789abcdef") != std::string::npos) return nullptr;
   const auto name = "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
   for (const auto& root : roots)
-    if (auto file = open_with_build_id(root + name, build_id)) return file;
+    if (auto file = open_with_build_id(root + name, build_id, role)) return file;
   return nullptr;
 }
 
@@ -102,12 +104,12 @@ std::unique_ptr<elf_file> find_alternate_file(const std::string& debug_file, con
   if (build_id.empty()) return nullptr;
   if (!name.empty()) {
     const auto path = name.starts_with('/') ? name : directory_of(debug_file) + "/" + name;
-    if (auto file = open_with_build_id(path, build_id)) return file;
+    if (auto file = open_with_build_id(path, build_id, elf_role::common)) return file;
   }
   const auto roots = debug_roots(debug_paths);
-  if (auto file = by_build_id(build_id, roots)) return file;
+  if (auto file = by_build_id(build_id, roots, elf_role::common)) return file;
   for (const auto& root : roots)
-    if (auto file = open_with_build_id(root + "/.dwz/" + name_of(name), build_id)) return file;
+    if (auto file = open_with_build_id(root + "/.dwz/" + name_of(name), build_id, elf_role::common)) return file;
   return nullptr;
 }
 

@@ -26,6 +26,10 @@ bool any_section(Elf* elf, Predicate matches) {
   return false;
 }
 
+bool plays(elf_role role, unsigned type) {
+  return type == ET_EXEC || type == ET_DYN || (role == elf_role::common && type == ET_REL);
+}
+
 }  // namespace
 
 std::string to_hex(const void* bytes, std::size_t size) {
@@ -40,7 +44,7 @@ std::string to_hex(const void* bytes, std::size_t size) {
   return text;
 }
 
-std::unique_ptr<elf_file> elf_file::open(const std::string& path) {
+std::unique_ptr<elf_file> elf_file::open(const std::string& path, elf_role role) {
   if (path.empty() || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return nullptr;
@@ -49,7 +53,7 @@ std::unique_ptr<elf_file> elf_file::open(const std::string& path) {
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
   GElf_Ehdr header;
   if (elf == nullptr || elf_kind(elf) != ELF_K_ELF || gelf_getehdr(elf, &header) == nullptr ||
-      (header.e_type != ET_EXEC && header.e_type != ET_DYN)) {
+      !plays(role, header.e_type)) {
     elf_end(elf);
     close(fd);
     return nullptr;

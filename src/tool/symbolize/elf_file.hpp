@@ -22,10 +22,15 @@ struct debug_link {
   std::uint32_t crc = 0;
 };
 
+enum class elf_role {
+  code,    // an executable, a shared object, or the debug file of one
+  common,  // what dwz moved there: no code, formally a relocatable object
+};
+
 class elf_file {
  public:
-  // Empty when there is no such file, or it is no ELF file.
-  static std::unique_ptr<elf_file> open(const std::string& path);
+  // Null when there is no such file, or it is no ELF file of that kind.
+  static std::unique_ptr<elf_file> open(const std::string& path, elf_role role = elf_role::code);
   ~elf_file();
   elf_file(const elf_file&) = delete;
   elf_file& operator=(const elf_file&) = delete;

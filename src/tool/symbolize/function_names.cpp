@@ -32,17 +32,22 @@ const char* string_attribute(Dwarf_Die& die, unsigned name) {
 }
 
 struct raw_names {
-  const char* linkage = nullptr;
+  const char* mangled = nullptr;
   const char* plain = nullptr;
-  Dwarf_Die declaration;  // the end of the chain: its place says which scopes enclose the function
+  Dwarf_Die declaration = {};  // the end of the chain: its place says which scopes enclose the function
 };
 
+// A linkage name that is not mangled says less than the plain one: __GI_open64 of the libc is `open` in its source.
 raw_names names_of(Dwarf_Die die) {
   raw_names names;
   for (int step = 0; step < chain_limit; ++step) {
-    if (names.linkage == nullptr) names.linkage = string_attribute(die, DW_AT_linkage_name);
-    if (names.linkage == nullptr) names.linkage = string_attribute(die, DW_AT_MIPS_linkage_name);
-    if (names.linkage != nullptr) break;
+    for (const unsigned attribute : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+      const char* linkage = string_attribute(die, attribute);
+      if (linkage != nullptr && is_mangled(linkage)) {
+        names.mangled = linkage;
+        return names;
+      }
+    }
     if (names.plain == nullptr) names.plain = string_attribute(die, DW_AT_name);
     names.declaration = die;
     if (!follow(die)) break;
@@ -50,20 +55,26 @@ raw_names names_of(Dwarf_Die die) {
   return names;
 }
 
+const char* plain_name(Dwarf_Die die) {
+  const char* name = string_attribute(die, DW_AT_name);
+  for (int step = 0; name == nullptr && step < chain_limit && follow(die); ++step)
+    name = string_attribute(die, DW_AT_name);
+  return name;
+}
+
 bool has_scopes(Dwarf_Die& die) {
   Dwarf_Die unit;
   if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) return false;
   switch (dwarf_srclang(&unit)) {
-    case DW_LANG_C_plus_plus:
-    case DW_LANG_C_plus_plus_03:
-    case DW_LANG_C_plus_plus_11:
-    case DW_LANG_C_plus_plus_14:
-    case DW_LANG_ObjC_plus_plus:
-    case DW_LANG_Rust:
-    case DW_LANG_D:
-      return true;
-    default:
+    case DW_LANG_C:
+    case DW_LANG_C89:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case DW_LANG_ObjC:
+    case DW_LANG_Mips_Assembler:
       return false;
+    default:
+      return true;
   }
 }
 
@@ -87,7 +98,7 @@ std::string qualified(const raw_names& names) {
       default:
         continue;
     }
-    const char* name = names_of(entry).plain;
+    const char* name = plain_name(entry);
     text += name != nullptr && *name != '\0' ? std::string_view(name) : part;
     text += "::";
     if (text.size() > name_limit_bytes) return names.plain;
@@ -95,7 +106,7 @@ std::string qualified(const raw_names& names) {
   return text + names.plain;
 }
 
-std::string name_without_linkage(raw_names& names) {
+std::string unmangled_name(raw_names& names) {
   if (names.plain == nullptr) return {};
   return has_scopes(names.declaration) ? qualified(names) : std::string(names.plain);
 }
@@ -114,7 +125,7 @@ const std::string& function_names::inlined(Dwarf_Die function) {
   const auto [place, is_new] = inlined_.try_emplace(key.addr);
   if (is_new) {
     auto names = names_of(function);
-    place->second = names.linkage != nullptr ? demangle(names.linkage) : name_without_linkage(names);
+    place->second = names.mangled != nullptr ? demangle(names.mangled) : unmangled_name(names);
   }
   return place->second;
 }
@@ -123,13 +134,13 @@ const std::string& function_names::real(Dwarf_Die function, std::uint64_t addres
   const auto [place, is_new] = real_.try_emplace(function.addr);
   if (is_new) {
     auto names = names_of(function);
-    const char* symbol = names.linkage == nullptr ? symbols_.find(address) : nullptr;
-    if (names.linkage != nullptr)
-      place->second = demangle(names.linkage);
+    const char* symbol = names.mangled == nullptr ? symbols_.find(address) : nullptr;
+    if (names.mangled != nullptr)
+      place->second = demangle(names.mangled);
     else if (symbol != nullptr && is_mangled(symbol))
       place->second = demangle(without_clone_suffix(symbol));
     else
-      place->second = name_without_linkage(names);
+      place->second = unmangled_name(names);
   }
   return place->second;
 }
