@@ -1,0 +1,22 @@
+"""Where the numbers come from: what a reader needs to judge them."""
+
+import os
+import pathlib
+import platform
+
+
+def model():
+    try:
+        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.machine()
+
+
+def describe(rounds, limit_seconds):
+    libc, version = platform.libc_ver()
+    load = os.getloadavg()[0]
+    return [f"{os.cpu_count()} × {model()}, Linux {platform.release()}, {libc} {version}",
+            f"{rounds} rounds after a warm-up, {limit_seconds} s at most a run, load average {load:.2f} at the start"]
