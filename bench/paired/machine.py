@@ -4,6 +4,8 @@ import os
 import pathlib
 import platform
 
+BUSY_LOAD = 0.5
+
 
 def model():
     try:
@@ -18,5 +20,8 @@ def model():
 def describe(rounds, limit_seconds):
     libc, version = platform.libc_ver()
     load = os.getloadavg()[0]
-    return [f"{os.cpu_count()} × {model()}, Linux {platform.release()}, {libc} {version}",
-            f"{rounds} rounds after a warm-up, {limit_seconds} s at most a run, load average {load:.2f} at the start"]
+    lines = [f"{os.cpu_count()} × {model()}, Linux {platform.release()}, {libc} {version}",
+             f"rounds: {rounds} after a warm-up; a run takes {limit_seconds} s at most"]
+    if load > BUSY_LOAD:
+        lines.append(f"The machine was busy (load average {load:.1f} at the start): ratios of wall time are uncertain")
+    return lines

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from .workloads import Absent, program
 
-LIBRARY_PATHS = [pathlib.Path(p) for p in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
-                                           "/usr/local/lib")]
+LIBRARY_PATHS = [pathlib.Path(path) for path in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                                                 "/usr/lib64", "/usr/lib", "/usr/local/lib")]
 
 
 @dataclasses.dataclass
@@ -35,6 +35,11 @@ def built(build, path):
     if not (build / path).exists():
         raise Absent(f"{path} is not built")
     return str(build / path)
+
+
+JEMALLOC = ("libjemalloc.so.2", "libjemalloc2")
+GPERFTOOLS = ("libtcmalloc.so.4", "libgoogle-perftools4")
+MIMALLOC = ("libmimalloc.so.2", "libmimalloc2.0")
 
 
 def preload(name, package, settings=lambda out: {}):
@@ -69,10 +74,16 @@ def jemalloc_profile(out):
     return {"MALLOC_CONF": f"prof:true,lg_prof_sample:19,prof_final:true,prof_prefix:{out}/jemalloc"}
 
 
-# No dumps in between: only the one at exit, which every other profiler writes too.
+# Roomier than the defaults: on list they halve the time.
+def tcmalloc_caches(_out):
+    return {"TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": str(256 << 20), "TCMALLOC_TRANSFER_NUM_OBJ": "4096"}
+
+
+# No dumps in between: only the one at exit, which every other profiler writes too. Of its unwinders libgcc finds the
+# same stacks as libunwind, its default, in a third of the time; generic_fp finds none in Debian's build.
 def gperftools_profile(out):
-    return {"HEAPPROFILE": f"{out}/gperftools", "HEAP_PROFILE_ALLOCATION_INTERVAL": "0",
-            "HEAP_PROFILE_INUSE_INTERVAL": "0"}
+    return {**tcmalloc_caches(out), "HEAPPROFILE": f"{out}/gperftools", "HEAP_PROFILE_ALLOCATION_INTERVAL": "0",
+            "HEAP_PROFILE_INUSE_INTERVAL": "0", "TCMALLOC_STACKTRACE_METHOD": "libgcc"}
 
 
 BARE = Profiler("bare", "the program alone", writes=False)
@@ -88,9 +99,9 @@ PROFILERS = [
     Profiler("heapledger-run", "heapledger run", prefix=run("dwarf"), whole=True),
     Profiler("heaptrack", "heaptrack's probe, raw trace to a file", heaptrack_probe),
     Profiler("heaptrack-run", "heaptrack", prefix=heaptrack_command, whole=True),
-    Profiler("jemalloc", "jemalloc, no profiler", preload("libjemalloc.so.2", "libjemalloc2"), writes=False),
-    Profiler("jemalloc-prof", "jemalloc, one sample in 512 KiB", preload("libjemalloc.so.2", "libjemalloc2", jemalloc_profile)),
-    Profiler("tcmalloc", "gperftools' tcmalloc, no profiler", preload("libtcmalloc.so.4", "libgoogle-perftools4"), writes=False),
-    Profiler("gperftools", "gperftools' heap profiler", preload("libtcmalloc.so.4", "libgoogle-perftools4", gperftools_profile)),
-    Profiler("mimalloc", "mimalloc, no profiler", preload("libmimalloc.so.2", "libmimalloc2.0"), writes=False),
+    Profiler("jemalloc", "jemalloc, no profiler", preload(*JEMALLOC), writes=False),
+    Profiler("jemalloc-prof", "jemalloc, one sample in 512 KiB", preload(*JEMALLOC, jemalloc_profile)),
+    Profiler("tcmalloc", "gperftools' tcmalloc, no profiler", preload(*GPERFTOOLS, tcmalloc_caches), writes=False),
+    Profiler("gperftools", "gperftools' heap profiler", preload(*GPERFTOOLS, gperftools_profile)),
+    Profiler("mimalloc", "mimalloc, no profiler", preload(*MIMALLOC), writes=False),
 ]

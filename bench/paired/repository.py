@@ -1,6 +1,7 @@
-"""A git repository made from nothing, the same everywhere: every commit changes, adds and removes lines in some files."""
+"""A git repository made from nothing, the same everywhere: every commit changes some lines in some files."""
 
 import random
+import shutil
 import subprocess
 
 COMMITS = 400
@@ -41,8 +42,11 @@ def commits():
 
 
 def make(git, directory):
-    if (directory / "made").exists():
+    finished = directory / "made-of"
+    shape = f"{COMMITS} {FILES} {LINES} {CHANGED_FILES}\n"
+    if finished.exists() and finished.read_text() == shape:
         return
+    shutil.rmtree(directory, ignore_errors=True)
     subprocess.run([git, "init", "--quiet", "--bare", "--initial-branch=main", directory], check=True)
     subprocess.run([git, f"--git-dir={directory}", "fast-import", "--quiet"], input=b"".join(commits()), check=True)
-    (directory / "made").touch()
+    finished.write_text(shape)

@@ -11,8 +11,8 @@ import subprocess
 import tempfile
 
 LIMIT_REACHED = -1
-FOREIGN = ("LD_PRELOAD", "LD_LIBRARY_PATH", "MALLOC_", "GLIBC_TUNABLES", "HEAPPROFILE", "HEAP_PROFILE_", "TCMALLOC_", "MIMALLOC_",
-           "DUMP_HEAPTRACK", "HEAPLEDGER_", "PYTHON", "PERL", "GIT_")
+FOREIGN = ("LD_PRELOAD", "LD_LIBRARY_PATH", "MALLOC_", "GLIBC_TUNABLES", "HEAPPROFILE", "HEAP_PROFILE_", "TCMALLOC_",
+           "MIMALLOC_", "DUMP_HEAPTRACK", "HEAPLEDGER_", "PYTHON", "PERL", "GIT_")
 
 
 @dataclasses.dataclass
@@ -65,7 +65,8 @@ class Runner:
         try:
             settings = {**environment, **profiler.environment(self.build, out)}
             line = [self.build / "bench/measure", str(self.limit_seconds),
-                    *(f"{name}={value}" for name, value in settings.items()), "--", *profiler.prefix(self.build, out), *command]
+                    *(f"{name}={value}" for name, value in settings.items()), "--",
+                    *profiler.prefix(self.build, out), *command]
             done = subprocess.run(line, capture_output=True, text=True, errors="replace", env=clean_environment(),
                                   cwd=out, check=False)
             fields = done.stdout.split()
@@ -75,7 +76,7 @@ class Runner:
         finally:
             shutil.rmtree(out, ignore_errors=True)
 
-    def rounds(self, profilers, workload, count, progress):
+    def rounds(self, profilers, workload, command, count, progress):
         """A warm-up round, then `count` rounds that are kept, each of all profilers in turn."""
         series = [Series(profiler) for profiler in profilers]
         for number in range(count + 1):
@@ -83,7 +84,7 @@ class Runner:
                 if one.failure or one.timed_out:
                     continue
                 progress(f"{workload.name} {number}/{count} {one.profiler.name}")
-                run, said = self.run(one.profiler, workload.command, workload.environment)
+                run, said = self.run(one.profiler, command, workload.environment)
                 one.timed_out = run.status == LIMIT_REACHED
                 if run.status > 0:
                     last = said.strip().splitlines()[-1:] or ["it said nothing"]

@@ -45,30 +45,42 @@ def details(result):
     for row in result.rows:
         span = f"{ratio(min(row.ratios))}..{ratio(max(row.ratios))}" if row.ratios else ""
         note = row.note or ("whole command" if row.whole else "")
-        rows.append([row.profiler, f"{row.seconds:.2f}" if row.seconds is not None else "", ratio(row.ratio, row.at_least), span,
-                     ratio(row.cpu_ratio), mebibytes(row.peak_bytes), ratio(row.peak_ratio), mebibytes(row.peak_more_bytes, "+"),
-                     size(row.file_bytes), note])
+        rows.append([row.profiler, f"{row.seconds:.2f}" if row.seconds is not None else "",
+                     ratio(row.ratio, row.at_least), span, ratio(row.cpu_ratio), mebibytes(row.peak_bytes),
+                     ratio(row.peak_ratio), mebibytes(row.peak_more_bytes, "+"), size(row.file_bytes), note])
     return [head, *rows]
 
 
 def hot_path(rows):
     head = ["ns a pair", *(f"{mode} {depth}" for mode, depth in COLUMNS), ""]
-    return [head, *([row.profiler, *(f"{row.nanoseconds[column]:.1f}" if column in row.nanoseconds else "" for column in COLUMNS),
-                     row.note] for row in rows)]
+
+    def cell(row, column):
+        return f"{row.nanoseconds[column]:.1f}" if column in row.nanoseconds else ""
+
+    return [head, *([row.profiler, *(cell(row, column) for column in COLUMNS), row.note] for row in rows)]
+
+
+def without_empty_columns(cells):
+    kept = [i for i in range(len(cells[0])) if any(row[i] for row in cells)]
+    return [[row[i] for i in kept] for row in cells]
 
 
 def text(cells):
+    cells = without_empty_columns(cells)
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-    last = len(widths) - 1
+    titles = cells[0]
 
     def aligned(row):
-        parts = [cell.ljust(width) if i in (0, last) else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))]
+        parts = [cell.ljust(width) if i == 0 or not titles[i] else cell.rjust(width)
+                 for i, (cell, width) in enumerate(zip(row, widths))]
         return "  ".join(parts).rstrip()
 
     return "\n".join([aligned(cells[0]), "  ".join("-" * width for width in widths), *map(aligned, cells[1:])])
 
 
 def markdown(cells):
+    cells = without_empty_columns(cells)
+
     def line(row):
         return "| " + " | ".join(row) + " |"
 

@@ -7,10 +7,11 @@ import dataclasses
 import pathlib
 import shutil
 import subprocess
+from collections.abc import Callable
 
 from . import repository
 
-SCRIPTS = pathlib.Path(__file__).resolve().parent.parent / "programs"
+PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "programs"
 
 
 class Absent(Exception):
@@ -21,7 +22,7 @@ class Absent(Exception):
 class Workload:
     name: str
     what: str
-    command: list
+    command: Callable  # of the build directory and one for what must be made first
     environment: dict = dataclasses.field(default_factory=dict)
 
 
@@ -32,52 +33,46 @@ def program(name, where=None):
     return found
 
 
-def list_plain(build, _scratch):
-    return Workload("list", "2 threads fill and drain a std::list<int> of 1,000,000, four times",
-                    [str(build / "bench/list"), "0"])
+def list_under(frames):
+    return lambda build, _made: [str(build / "bench/list"), str(frames)]
 
 
-def list_deep(build, _scratch):
-    return Workload("deep", "the same under 32 more frames", [str(build / "bench/list"), "32"])
-
-
-def compiler(_build, scratch):
-    """Only the compiler proper is run: the file is preprocessed once, here."""
+def compiler(_build, made):
+    """The file is preprocessed once, here, so that the compiler proper is all that runs."""
     driver = program("g++")
     cc1plus = subprocess.run([driver, "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True)
     options = ["-std=c++20", "-O2"]
-    preprocessed = scratch / "regex_file.ii"
-    subprocess.run([driver, *options, "-E", "-o", preprocessed, SCRIPTS / "regex_file.cpp"], check=True)
-    return Workload("cc1plus", "g++'s compiler on a C++20 file with <regex>, -O2",
-                    [program(cc1plus.stdout.strip()), "-quiet", "-fpreprocessed", str(preprocessed), *options, "-o",
-                     "/dev/null"])
+    preprocessed = str(made / "regex_file.ii")
+    subprocess.run([driver, *options, "-E", "-o", preprocessed, PROGRAMS / "regex_file.cpp"], check=True)
+    return [program(cc1plus.stdout.strip()), "-quiet", "-fpreprocessed", preprocessed, *options, "-o", "/dev/null"]
 
 
-def python(_build, _scratch):
+def python(_build, _made):
     """-s -S -P and not -I, which would ignore PYTHONMALLOC."""
-    return Workload("python", "json.dumps and json.loads with PYTHONMALLOC=malloc",
-                    [program("python3", "/usr/bin"), "-s", "-S", "-P", "-B", str(SCRIPTS / "json_round_trip.py")],
-                    {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
+    return [program("python3", "/usr/bin"), "-s", "-S", "-P", "-B", str(PROGRAMS / "json_round_trip.py")]
 
 
-def perl(_build, _scratch):
-    return Workload("perl", "a hash of 500,000 words that grows, is read and shrinks",
-                    [program("perl"), str(SCRIPTS / "hash.pl")], {"PERL_HASH_SEED": "0"})
+def perl(_build, _made):
+    return [program("perl"), str(PROGRAMS / "hash.pl")]
 
 
-def git(_build, scratch):
+def git(_build, made):
     executable = program("git")
-    directory = scratch / "repository.git"
-    repository.make(executable, directory)
-    return Workload("git", "git log --stat over a repository of 400 commits",
-                    [executable, "--no-pager", f"--git-dir={directory}", "log", "--stat"], repository.ENVIRONMENT)
+    repository.make(executable, made / "repository.git")
+    return [executable, "--no-pager", f"--git-dir={made / 'repository.git'}", "log", "--stat"]
 
 
-def sqlite(_build, _scratch):
-    return Workload("sqlite", "sqlite3 fills a table of 1,000,000 rows and builds an index over it, in memory",
-                    [program("sqlite3"), "-batch", "-init", "/dev/null", ":memory:",
-                     (SCRIPTS / "index.sql").read_text()])
+def sqlite(_build, _made):
+    return [program("sqlite3"), "-batch", "-init", "/dev/null", ":memory:", (PROGRAMS / "index.sql").read_text()]
 
 
-MAKERS = {"list": list_plain, "deep": list_deep, "cc1plus": compiler, "python": python, "perl": perl, "git": git,
-          "sqlite": sqlite}
+WORKLOADS = [
+    Workload("list", "2 threads fill and drain a std::list<int> of 1,000,000, four times", list_under(0)),
+    Workload("deep", "the same under 32 more frames", list_under(32)),
+    Workload("cc1plus", "GCC's C++ compiler on a C++20 file with <regex>, -O2", compiler),
+    Workload("python", "json.dumps and json.loads with PYTHONMALLOC=malloc", python,
+             {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
+    Workload("perl", "a hash of 500,000 words grows, is read and shrinks", perl, {"PERL_HASH_SEED": "0"}),
+    Workload("git", "git log --stat over a repository of 400 commits", git, repository.ENVIRONMENT),
+    Workload("sqlite", "sqlite3 fills a table of 1,000,000 rows in memory and builds two indexes over it", sqlite),
+]

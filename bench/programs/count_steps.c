@@ -1,7 +1,8 @@
 // Counts the instructions that a program executes between two breakpoint instructions (int3) of its own, by
 // single-stepping it: exact, the same every time, and possible where hardware counters are not.
-// usage: count_steps PROGRAM [ARG...]        prints the count on standard error; the program's output is its own
+// usage: count_steps PROGRAM [ARG...]        prints the count; the program's standard output goes to /dev/null
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   const pid_t child = fork();
   if (child < 0) return fail("fork");
   if (child == 0) {
+    dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
     ptrace(PTRACE_TRACEME, 0, NULL, NULL);
     execvp(argv[1], argv + 1);
     _exit(fail(argv[1]));
@@ -56,6 +58,6 @@ int main(int argc, char** argv) {
     fprintf(stderr, "count_steps: %s did not execute two breakpoints\n", argv[1]);
     return 125;
   }
-  fprintf(stderr, "%ld\n", steps);
+  printf("%ld\n", steps);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -61,7 +61,8 @@ int main(int argc, char** argv) {
   }
   if (child == 0) become(argv + 2, command + 1);
   setpgid(child, child);
-  signal(SIGALRM, expire);
+  const int ends[] = {SIGALRM, SIGINT, SIGTERM, SIGHUP};
+  for (unsigned i = 0; i < sizeof ends / sizeof *ends; ++i) signal(ends[i], expire);
   alarm((unsigned)atoi(argv[1]));
   int status;
   struct rusage usage;
