@@ -93,7 +93,7 @@ class Oracle(ledger.Case):
         compiler = subprocess.check_output(["g++", "-print-prog-name=cc1plus"], text=True).strip()
         triplet = subprocess.check_output(["g++", "-print-multiarch"], text=True).strip()
         source = self.write("small.cpp", CPP)
-        self.agree([compiler, "-quiet", "-imultiarch", triplet, "-std=c++20", "-O1", source, "-o", "/dev/null"])
+        self.agree([compiler, "-quiet", "-imultiarch", triplet, "-D_GNU_SOURCE", "-std=c++20", "-O1", source, "-o", "/dev/null"])
 
     def test_perl(self):
         self.agree(["/usr/bin/perl", "-e", PERL])
