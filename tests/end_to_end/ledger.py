@@ -156,14 +156,48 @@ class Case(unittest.TestCase):
         self.assertEqual(lost, {}, "losses")
         self.assertEqual(r.get("errors", []), [], "errors found in a program without any")
 
-    def assert_same(self, command, **keywords):
-        """The command does under heapledger what it does alone. Returns the run under heapledger."""
-        alone = execute(command, **keywords)
-        profiled = self.profile(command, **keywords)
-        self.assertEqual(profiled.out, alone.out, "stdout")
+    def assert_sums(self, r):
+        """Whatever was lost, what is shown adds up."""
+        name = f"{r['process']['exe']} {r['process']['pid']}"
+        for key in STACK_KEYS:
+            self.assertEqual(total(r["stacks"], key), r["totals"][key], f"sum of {key} over stacks of {name}")
+        for stack in r["stacks"]:
+            self.assertGreaterEqual(stack["allocations"], stack["frees"], f"more frees than allocations in {name}: {stack}")
+            self.assertGreaterEqual(stack["live_bytes"], 0, f"negative live bytes in {name}: {stack}")
+
+    def assert_same(self, command, *options, files=None, processes=None, **keywords):
+        """The command does under heapledger what it does alone: both streams, the status, and every file it leaves.
+
+        It runs in a fresh folder of the same name, in which `files` (name to content) were put before. `processes` is
+        how many profiles there must be at least. Returns the run under heapledger.
+        """
+        alone, left = self._in_fresh_folder(files, lambda cwd: execute(command, cwd=cwd, **keywords))
+        profiled, left_profiled = self._in_fresh_folder(
+            files, lambda cwd: self.profile(command, *options, cwd=cwd, **keywords))
+        self.assertEqual(profiled.out, alone.out, f"stdout; stderr is {profiled.err!r}")
         self.assertEqual(profiled.err, alone.err, "stderr")
         self.assertEqual(profiled.status, shell_status(alone.status), "status")
+        self.assertEqual(left_profiled, left, "files")
+        if processes is not None:
+            self.assertGreaterEqual(len(profiled.files), processes, f"profiles: {profiled.files}")
+            for r in profiled.reports:
+                self.assert_sums(r)
         return profiled
+
+    def _in_fresh_folder(self, files, action):
+        cwd = self.path("work")
+        shutil.rmtree(cwd, ignore_errors=True)
+        os.mkdir(cwd)
+        for name, text in (files or {}).items():
+            self.write(os.path.join("work", name), text)
+        result = action(cwd)
+        left = {}
+        for folder, _, names in os.walk(cwd):
+            for name in names:
+                path = os.path.join(folder, name)
+                with open(path, "rb") as file:
+                    left[os.path.relpath(path, cwd)] = file.read()
+        return result, left
 
 
 def main():

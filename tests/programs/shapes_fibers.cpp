@@ -45,7 +45,7 @@ SHAPE void fibers() {
 struct generator {
   struct promise_type {
     unsigned value = 0;
-    generator get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    generator get_return_object() { return generator(std::coroutine_handle<promise_type>::from_promise(*this)); }
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept { return {}; }
     std::suspend_always yield_value(unsigned v) noexcept {
@@ -62,7 +62,7 @@ struct generator {
     if (handle) handle.destroy();
   }
   bool next() {
-    handle.resume();
+    if (!handle.done()) handle.resume();
     return !handle.done();
   }
 };

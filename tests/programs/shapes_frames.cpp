@@ -36,7 +36,7 @@ SHAPE void realigned(std::size_t bytes) {
 
 SHAPE_SITE(site_realigned_more, "realigned_alloca realigned_outer frames main")
 SHAPE void realigned_alloca(std::size_t bytes) {
-  alignas(256) char here[256];
+  alignas(256) char here[256] = {};
   auto* memory = static_cast<char*>(alloca(bytes + 1));
   test::escape(here);
   test::escape(memory);
@@ -44,7 +44,7 @@ SHAPE void realigned_alloca(std::size_t bytes) {
   test::escape(here);
 }
 SHAPE void realigned_outer(std::size_t bytes) {
-  alignas(128) char here[128];
+  alignas(128) char here[128] = {};
   test::escape(here);
   realigned_alloca(bytes);
   test::escape(here);
@@ -53,7 +53,7 @@ SHAPE void realigned_outer(std::size_t bytes) {
 #ifdef __x86_64__
 SHAPE_SITE(site_vector, "with_vectors frames main")
 typedef double vector_of_4 __attribute__((vector_size(32)));
-[[gnu::target("avx")]] SHAPE void with_vectors(std::size_t bytes) {
+SHAPE [[gnu::target("avx")]] void with_vectors(std::size_t bytes) {
   vector_of_4 a = {1, 2, 3, static_cast<double>(bytes)};
   test::escape(&a);
   site_vector(bytes);

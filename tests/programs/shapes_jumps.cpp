@@ -57,8 +57,11 @@ SHAPE_SITE(site_after_jump, "jumps main")
 static jmp_buf place;
 SHAPE void jumper(unsigned depth) {
   site_before_jump(depth);
-  if (depth == 0) longjmp(place, 1);
-  jumper(depth - 1);
+  if (depth == 0) {
+    longjmp(place, 1);
+  } else {
+    jumper(depth - 1);
+  }
   test::escape(&depth);
 }
 SHAPE void jumps() {
