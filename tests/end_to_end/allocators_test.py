@@ -1,0 +1,54 @@
+"""Whatever allocator lies below, or replaces a part: the program does what it does alone, and is counted."""
+
+import glob
+import os
+
+import ledger
+
+LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+
+
+class Allocators(ledger.Case):
+    def client(self, name, env=None):
+        return self.assert_same([ledger.program(name), "4"], env=env, processes=1).report
+
+    def books(self, r):
+        """What the client itself allocates: allocators and the loader may allocate for themselves."""
+        stacks = [s for s in r["stacks"] if any(f.startswith("work") for f in ledger.functions(s))]
+        return {key: ledger.total(stacks, key) for key in ledger.BOOK_KEYS}
+
+    def test_the_same_books_on_every_allocator(self):
+        expected = self.books(self.client("allocator_client"))
+        self.assertGreater(expected["allocations"], 4 * 4000)
+        self.assertEqual(expected["allocations"], expected["frees"])
+        tried = 0
+        for name, file in LIBRARIES.items():
+            if os.path.exists(ledger.program(f"allocator_client_{name}")):
+                with self.subTest(linked=name):
+                    self.assertEqual(self.books(self.client(f"allocator_client_{name}")), expected)
+                tried += 1
+            for path in glob.glob(f"/usr/lib/*/{file}"):
+                with self.subTest(preloaded=path):
+                    self.assertEqual(self.books(self.client("allocator_client", {"LD_PRELOAD": path})), expected)
+                tried += 1
+        if not tried:
+            self.skipTest("no other allocator is installed")
+
+    def test_own_operators(self):
+        """Operators that the program replaces stay replaced, and what builds on them keeps building on them."""
+        r = self.assert_same([ledger.program("own_operators")], processes=1).report
+        self.assert_sums(r)
+        self.assertEqual(r["errors"], [])
+
+    def test_own_malloc(self):
+        self.assert_same([ledger.program("own_malloc")])
+
+    def test_preload_of_the_user(self):
+        """A library that the user preloads stays in the environment, and ours does not show."""
+        env = {"LD_PRELOAD": ledger.program("plain_environment.so")}
+        done = self.assert_same(["/usr/bin/printenv", "LD_PRELOAD"], env=env)
+        self.assertEqual(done.out.decode().strip(), env["LD_PRELOAD"])
+
+
+if __name__ == "__main__":
+    ledger.main()

@@ -1,0 +1,92 @@
+"""Threads, signals, children and the end of memory: programs that go to the edge do what they do alone."""
+
+import ledger
+
+
+class Threads(ledger.Case):
+    def same(self, name, *arguments, timeout=ledger.TIMEOUT, processes=1):
+        return self.assert_same([ledger.program(name), *arguments], processes=processes, timeout=timeout)
+
+    def site(self, r, name):
+        stacks = [s for s in r["stacks"] if name in ledger.functions(s)]
+        return {key: ledger.total(stacks, key) for key in ledger.STACK_KEYS}
+
+    def test_ten_thousand_short_threads(self):
+        r = self.same("many_threads", "short", "10000").report
+        self.assert_balanced(r)
+        self.assertEqual(self.site(r, "site_thread")["allocations"], 10000)
+        self.assertEqual(self.site(r, "site_thread")["frees"], 10000)
+
+    def test_five_hundred_at_once(self):
+        r = self.same("many_threads", "at_once", "500").report
+        self.assert_balanced(r)
+        self.assertEqual(self.site(r, "site_thread")["allocations"], 25000)
+        names = {t["name"] for t in r["threads"]}
+        self.assertLessEqual({f"worker-{i}" for i in range(500)}, names)
+        self.assertEqual(len(r["threads"]), 501)
+
+    def test_running_at_exit(self):
+        for _ in range(10):
+            r = self.same("many_threads", "at_exit", "4").report
+            self.assertEqual(r["process"]["ended"], "exited")
+            self.assertLessEqual(self.site(r, "site_thread")["allocations"] - self.site(r, "site_thread")["frees"], 4)
+
+    def test_destructors_that_allocate(self):
+        r = self.same("many_threads", "destructors", "50").report
+        self.assert_balanced(r)
+        # Each of 50 threads: 4 calls for the key and one object; the last thread: one of each.
+        self.assertEqual(self.site(r, "site_thread")["allocations"], 50 * 5 + 2)
+        self.assertEqual(self.site(r, "site_thread")["frees"], 50 * 5 + 2)
+
+    def test_handlers_that_allocate(self):
+        for mode in ("allocating", "interrupting", "jumping", "alternate"):
+            with self.subTest(mode=mode):
+                r = self.same("signals", mode).report
+                self.assert_balanced(r)
+                if mode == "allocating":
+                    self.assertGreaterEqual(self.site(r, "site_handler")["allocations"], 2 * 2000)
+
+    def test_fork_while_others_allocate(self):
+        done = self.same("forks", "fork", "40", processes=1 + 40 + 8)
+        children = done.of("forks")
+        self.assertEqual(len(children), 1 + 40 - 8 + 8, "parent, children that did not exec, grandchildren")
+        books = [self.site(r, "site_child") for r in children]
+        for book, r in zip(books, children):
+            # The parent has none; an intermediate child has its own 100, a grandchild as well.
+            self.assertIn(book["allocations"], (0, 100), r["process"])
+            self.assertEqual(book["frees"], book["allocations"] // 2, r["process"])
+        self.assertEqual(sum(b["allocations"] for b in books), 100 * 40)
+
+    def test_vfork(self):
+        self.same("forks", "vfork", "40", processes=1 + 20)
+
+    def test_posix_spawn(self):
+        self.same("forks", "spawn", "40", processes=1 + 40)
+
+    def test_exec(self):
+        done = self.same("forks", "exec", "20", processes=1 + 20)
+        self.assertEqual(len(done.of("forks")), 1 + 10)
+
+    def test_no_follow(self):
+        done = self.assert_same([ledger.program("forks"), "spawn", "5"], "--no-follow")
+        self.assertEqual(len(done.files), 1, done.files)
+
+    def test_only_programs_by_name(self):
+        command = ["sh", "-c", f"{ledger.program('nothing')}; seq 3; {ledger.program('nothing')} 9 4"]
+        done = self.assert_same(command, "--only", "noth*")
+        self.assertEqual([r["process"]["exe"].split("/")[-1] for r in done.reports], ["nothing", "nothing"])
+
+    def test_memory_exhausted(self):
+        r = self.same("exhaustion").report
+        self.assert_sums(r)
+
+    def test_plugins_in_a_loop(self):
+        r = self.assert_same([ledger.program("plugins"), ledger.PROGRAMS, "200"], processes=1).report
+        self.assert_balanced(r)
+        for name in ("site_plugin_a", "site_plugin_b"):
+            self.assertEqual(self.site(r, name)["allocations"], 400, name)
+            self.assertEqual(self.site(r, name)["allocated_bytes"], 100 * (64 + 1000 + 10 + 7), name)
+
+
+if __name__ == "__main__":
+    ledger.main()

@@ -1,0 +1,60 @@
+// Programs with one planted mistake: mistakes double_free | double_delete | malloc_delete | new_free | array | scalar |
+// overflow BYTES | clean. The block always comes from site_planted.
+#include <string>
+
+#include "books.hpp"
+
+static std::string mode;
+
+SITE void* site_planted(std::size_t bytes) {
+  void* block = mode == "malloc_delete" || mode == "double_free" || mode == "overflow" ? malloc(bytes)
+                : mode == "array"                                                      ? ::operator new[](bytes)
+                                                                                       : ::operator new(bytes);
+  test::escape(block);
+  return block;
+}
+
+static void other_work() {
+  for (std::size_t n = 0; n < 300; ++n) {
+    free(realloc(malloc(n), n * 2 + 1));
+    ::operator delete(::operator new(n));
+    ::operator delete[](::operator new[](n), n);
+    void* block;
+    CHECK(!posix_memalign(&block, 256, n));
+    test::fill(block, n, 1);
+    free(block);
+  }
+}
+
+int main(int argc, char** argv) {
+  CHECK(argc >= 2);
+  mode = argv[1];
+  other_work();
+  if (mode == "double_free") {
+    void* block = site_planted(24);
+    free(block);
+    test::escape(block);
+    free(block);
+  } else if (mode == "double_delete") {
+    void* block = site_planted(2000);
+    ::operator delete(block);
+    test::escape(block);
+    ::operator delete(block);
+  } else if (mode == "malloc_delete") {
+    ::operator delete(site_planted(100));
+  } else if (mode == "new_free") {
+    free(site_planted(100));
+  } else if (mode == "array") {  // new[], delete
+    ::operator delete(site_planted(100));
+  } else if (mode == "scalar") {  // new, delete[]
+    ::operator delete[](site_planted(100));
+  } else if (mode == "overflow") {
+    CHECK(argc == 3);
+    std::size_t bytes = std::strtoull(argv[2], nullptr, 10);
+    auto* block = static_cast<volatile char*>(site_planted(bytes));
+    block[bytes] = static_cast<char>(block[bytes] + 1);  // one byte too far, and sure to change what is there
+    free(const_cast<char*>(block));
+  }
+  other_work();
+  test::put(1, "%s\n", argv[1]);
+}
