@@ -44,12 +44,15 @@ class Process(ledger.Case):
                 os.mkdir(folder)
                 command = ["sh", "-c", f'exec "$@" {closed}', "sh"]
                 program = ["sh", "-c", "ls /proc/self/fd > \"$0\"; echo out; echo err >&2; exit 5"]
-                alone = ledger.execute([*command, *program, os.path.join(folder, "alone")])
+                seen = os.path.join(folder, "seen")
+                alone = ledger.execute([*command, *program, seen])
+                with open(seen, "rb") as file:
+                    descriptors = file.read()
                 run = [ledger.BIN, "run", "-q", "-o", os.path.join(folder, "%e.%p.hlp"), "--"]
-                done = ledger.execute([*command, *run, *program, os.path.join(folder, "profiled")])
+                done = ledger.execute([*command, *run, *program, seen])
                 self.assertEqual((done.status, done.out, done.err), (alone.status, alone.out, alone.err))
-                with open(os.path.join(folder, "alone"), "rb") as a, open(os.path.join(folder, "profiled"), "rb") as p:
-                    self.assertEqual(p.read(), a.read(), "descriptors")
+                with open(seen, "rb") as file:
+                    self.assertEqual(file.read(), descriptors)
                 for r in ledger.Profiled(done, folder).reports:
                     self.assert_sums(r)
 
