@@ -26,6 +26,7 @@ struct process_info {
   std::string stacks;   // dwarf, fp or off
   std::uint32_t depth_limit = 0;
   std::string host;
+  bool operator==(const process_info&) const = default;
 };
 
 // Counters of one account, or sums of them.
@@ -50,11 +51,13 @@ struct counters {
     peak_bytes += other.peak_bytes;
     return *this;
   }
+  bool operator==(const counters&) const = default;
 };
 
 struct peak_info {
   std::uint64_t error_bytes = 0;        // the true peak is within this of the sum of counters::peak_bytes; 0: exact
   std::optional<std::int64_t> time_ns;  // since start
+  bool operator==(const peak_info&) const = default;
 };
 
 struct module_info {
@@ -65,6 +68,7 @@ struct module_info {
   std::string build_id;  // lowercase hex, may be empty
   std::int64_t loaded_ns = 0;  // since start
   std::optional<std::int64_t> unloaded_ns;
+  bool operator==(const module_info&) const = default;
 };
 
 inline constexpr std::uint32_t none = UINT32_MAX;
@@ -75,6 +79,7 @@ struct location {
   std::uint64_t address = 0;
   std::uint32_t module = none;         // index into modules; none: address is absolute
   std::vector<std::uint32_t> symbols;  // indices into frames, innermost inlined function first; empty: unknown
+  bool operator==(const location&) const = default;
 };
 
 struct frame_info {
@@ -89,6 +94,7 @@ struct frame_info {
 struct stack_node {
   std::uint32_t parent = 0;  // always less than the node's own index
   std::uint32_t location = none;
+  bool operator==(const stack_node&) const = default;
 };
 
 struct stack_entry {
@@ -96,6 +102,7 @@ struct stack_entry {
   std::uint32_t node = 0;
   std::vector<std::string> scope;  // outermost first; empty: the whole process
   counters count;
+  bool operator==(const stack_entry&) const = default;
 };
 
 struct thread_info {
@@ -107,12 +114,14 @@ struct thread_info {
   std::uint64_t frees = 0;
   std::uint64_t allocated_bytes = 0;
   std::uint64_t freed_bytes = 0;
+  bool operator==(const thread_info&) const = default;
 };
 
 struct size_bucket {
   std::uint64_t from = 0;
   std::uint64_t to = 0;  // inclusive
   std::uint64_t allocations = 0;
+  bool operator==(const size_bucket&) const = default;
 };
 
 struct timeline_point {
@@ -121,6 +130,7 @@ struct timeline_point {
   std::int64_t live_blocks = 0;
   std::uint64_t allocations = 0;
   std::uint64_t rss_bytes = 0;
+  bool operator==(const timeline_point&) const = default;
 };
 
 // What the resident memory consists of, at one moment. The parts add up to rss_bytes:
@@ -136,12 +146,14 @@ struct memory_map {
   std::int64_t file_bytes = 0;
   std::int64_t stack_bytes = 0;
   std::int64_t other_bytes = 0;
+  bool operator==(const memory_map&) const = default;
 };
 
 struct error_entry {
   std::string kind;  // double-free, mismatch, overflow
   std::uint32_t stack = 0;  // stack_entry::id that allocated the block
   std::uint64_t count = 0;
+  bool operator==(const error_entry&) const = default;
 };
 
 struct profiler_info {
@@ -154,6 +166,7 @@ struct profiler_info {
   std::uint64_t checked_stacks = 0;  // self-check mode
   std::uint64_t checked_differences = 0;
   std::map<std::string, std::uint64_t> losses;  // only those that are not zero
+  bool operator==(const profiler_info&) const = default;
 };
 
 struct profile {
@@ -179,6 +192,7 @@ struct profile {
     for (const auto& stack : stacks) sum += stack.count;
     return sum;
   }
+  bool operator==(const profile&) const = default;
 };
 
 }  // namespace heapledger

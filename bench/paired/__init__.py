@@ -1,0 +1,1 @@
+"""The paired benchmark: programs, profilers, rounds, tables."""

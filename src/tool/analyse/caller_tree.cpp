@@ -1,0 +1,114 @@
+#include "tool/analyse/caller_tree.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tool/analyse/recursion.hpp"
+
+namespace heapledger::analyse {
+namespace {
+
+// Deep enough for every shown frame of a stack in recursion, small enough for a stack of millions of frames.
+constexpr std::size_t frames_read_per_stack = 100'000;
+
+class tree_builder {
+ public:
+  tree_builder(const profile& p, const caller_options& options) : profile_(p), options_(options) {}
+
+  void add(std::span<const frame_ref> frames, const counters& count) {
+    keys_.clear();
+    for (const frame_ref& frame : frames) keys_.push_back(function_key(profile_, frame));
+    folded_.clear();
+    if (options_.fold) {
+      folded_ = fold_recursion(keys_);
+    } else {
+      for (std::size_t i = 0; i < keys_.size(); ++i) folded_.push_back({i, 0, 1});
+    }
+
+    std::uint32_t node = 0;
+    for (std::size_t level = 0; level < folded_.size(); ++level) {
+      if (level > options_.depth) {
+        auto& beyond = tree_.nodes[node].frames_beyond;
+        beyond = std::max(beyond, static_cast<std::uint32_t>(folded_.size() - level));
+        return;
+      }
+      const folded_frame& step = folded_[level];
+      if (level == 0 && tree_.nodes.empty()) tree_.nodes.emplace_back();
+      if (level > 0) node = child(node, keys_[step.index]);
+      caller& here = tree_.nodes[node];
+      if (here.frame.location == none) here.frame = frames[step.index];
+      here.count += count;
+      add_line(here, line_number(profile_, frames[step.index]));
+      if (step.cycle != 0) {
+        here.cycle = here.cycle == 0 ? step.cycle : std::min(here.cycle, step.cycle);
+        here.times = std::max(here.times, step.times);
+      }
+    }
+  }
+
+  caller_tree finish() {
+    for (caller& node : tree_.nodes) {
+      std::sort(node.lines.begin(), node.lines.end());
+      std::sort(node.children.begin(), node.children.end(), [&](std::uint32_t left, std::uint32_t right) {
+        const std::int64_t a = value_of(tree_.nodes[left].count, options_.by);
+        const std::int64_t b = value_of(tree_.nodes[right].count, options_.by);
+        return a != b ? a > b : left < right;
+      });
+    }
+    return std::move(tree_);
+  }
+
+ private:
+  std::uint32_t child(std::uint32_t parent, std::uint64_t key) {
+    const auto next = static_cast<std::uint32_t>(tree_.nodes.size());
+    const auto [found, added] = children_.try_emplace({parent, key}, next);
+    if (added) {
+      tree_.nodes.emplace_back();
+      tree_.nodes[parent].children.push_back(next);
+    }
+    return found->second;
+  }
+
+  static void add_line(caller& here, std::uint32_t line) {
+    if (line == 0 || std::find(here.lines.begin(), here.lines.end(), line) != here.lines.end()) return;
+    if (here.lines.size() == lines_kept) {
+      here.more_lines = true;
+    } else {
+      here.lines.push_back(line);
+    }
+  }
+
+  const profile& profile_;
+  const caller_options& options_;
+  caller_tree tree_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> children_;
+  std::vector<std::uint64_t> keys_;
+  std::vector<folded_frame> folded_;
+};
+
+}  // namespace
+
+caller_tree build_callers(const profile& p, const site& site, machinery& machinery, const caller_options& options) {
+  std::vector<std::uint32_t> order = site.stacks;
+  std::sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+    const std::int64_t a = value_of(p.stacks[left].count, options.by);
+    const std::int64_t b = value_of(p.stacks[right].count, options.by);
+    return a != b ? a > b : left < right;
+  });
+  tree_builder builder(p, options);
+  std::vector<frame_ref> left_out;
+  for (const std::uint32_t index : order) {
+    const stack_entry& stack = p.stacks[index];
+    const auto frames = expand_stack(p, stack.node, frames_read_per_stack);
+    const visible_frames shown = machinery.visible(frames);
+    if (index == order.front())
+      left_out.assign(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(shown.begin));
+    builder.add(std::span(frames).subspan(shown.begin, shown.end - shown.begin), stack.count);
+  }
+  caller_tree tree = builder.finish();
+  tree.left_out = std::move(left_out);
+  return tree;
+}
+
+}  // namespace heapledger::analyse

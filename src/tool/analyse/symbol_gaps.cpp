@@ -1,0 +1,31 @@
+#include "tool/analyse/symbol_gaps.hpp"
+
+#include <algorithm>
+
+#include "tool/analyse/machinery.hpp"
+
+namespace heapledger::analyse {
+
+std::vector<symbol_gap> symbol_gaps(const profile& p) {
+  std::vector<symbol_gap> gaps(p.modules.size());
+  for (std::uint32_t i = 0; i < gaps.size(); ++i) gaps[i].module = i;
+  for (const location& place : p.locations) {
+    if (place.module == none) continue;
+    symbol_gap& gap = gaps[place.module];
+    ++gap.places;
+    const bool has_name = !place.symbols.empty() && p.frames[place.symbols.back()].function != none;
+    const bool has_line = !place.symbols.empty() && p.frames[place.symbols.back()].line != 0;
+    if (!has_name) ++gap.without_name;
+    if (!has_line) ++gap.without_line;
+  }
+  std::erase_if(gaps, [&](const symbol_gap& gap) {
+    if (gap.without_name != 0) return false;
+    return 2 * gap.without_line < gap.places || gap.places == 0 || is_system_runtime(p.modules[gap.module].path);
+  });
+  std::stable_sort(gaps.begin(), gaps.end(), [](const symbol_gap& a, const symbol_gap& b) {
+    return a.without_name + a.without_line > b.without_name + b.without_line;
+  });
+  return gaps;
+}
+
+}  // namespace heapledger::analyse

@@ -1,0 +1,21 @@
+// Which modules lack what a reader needs: functions' names, or the lines of half their places and more. Lines of the
+// C and C++ libraries themselves are nobody's need. Most lacking first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::analyse {
+
+struct symbol_gap {
+  std::uint32_t module = none;
+  std::uint64_t places = 0;  // different addresses in stacks
+  std::uint64_t without_name = 0;
+  std::uint64_t without_line = 0;
+};
+
+std::vector<symbol_gap> symbol_gaps(const profile& p);
+
+}  // namespace heapledger::analyse

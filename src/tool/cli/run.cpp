@@ -1,0 +1,171 @@
+// heapledger run: start, watch, write. See docs/run.md.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+
+#include "tool/cli/commands.hpp"
+#include "tool/cli/run_finish.hpp"
+#include "tool/cli/run_messages.hpp"
+#include "tool/collect/environment.hpp"
+#include "tool/collect/launch.hpp"
+#include "tool/collect/output.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/collect/program_check.hpp"
+#include "tool/collect/session.hpp"
+#include "tool/collect/session_directory.hpp"
+#include "tool/profile/error.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+struct refusal {
+  int exit_status;
+  std::string words;
+};
+
+std::optional<refusal> check(const run_options& options) {
+  const auto& program = options.command[0];
+  const auto found = check_program(program);
+  for (const auto& finding : found.findings) {
+    const bool is_said = finding.weight == severity::warning ? !options.quiet : options.verbose > 0;
+    if (finding.weight != severity::fatal && is_said) say(fmt::format("{}: {}", program, finding.words));
+  }
+  const auto* fatal = found.fatal();
+  if (fatal == nullptr) return {};
+  auto words = fmt::format("{}: {}", program, fatal->words);
+  switch (fatal->what) {
+    case obstacle::not_found: return refusal{exit_not_found, std::move(words)};
+    case obstacle::not_executable: return refusal{exit_not_executable, std::move(words)};
+    case obstacle::static_program:
+    case obstacle::privileged:
+      words += fmt::format("; to profile the programs that it starts: heapledger run -- env {} ...", program);
+      break;
+    default: break;
+  }
+  return refusal{exit_failure, std::move(words)};
+}
+
+collect::output_subject expected_root(const run_options& options) {
+  return {.pid = 0,
+          .program = options.command[0],
+          .host = collect::host_name(),
+          .start_s = std::time(nullptr),
+          .is_root = true,
+          .image = 0};
+}
+
+std::string folder_of_output(const run_options& options) {
+  const auto slash = options.output.rfind('/');
+  return slash == std::string::npos ? "." : options.output.substr(0, slash + 1);
+}
+
+collect::probe_settings settings_for(const run_options& options, const collect::session_directory& directory) {
+  collect::probe_settings settings;
+  settings.library = collect::find_probe();
+  if (!collect::can_preload(settings.library)) settings.library = directory.link_to(settings.library);
+  settings.session_directory = directory.path();
+  settings.stacks = options.stacks;
+  settings.depth = options.depth;
+  settings.follow = options.follow;
+  settings.only = options.only;
+  settings.check = options.check;
+  return settings;
+}
+
+// While profiles are written, a signal ends the work at once, but not without a word on what is left.
+class interruptible {
+ public:
+  explicit interruptible(const std::string& session_directory) {
+    words_ = fmt::format("\nheapledger: interrupted; what was counted is kept: heapledger report {}/*.hls\n",
+                         shell_word(session_directory));
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction previous {};
+      struct sigaction action {};
+      action.sa_handler = leave;
+      if (sigaction(signal, nullptr, &previous) == 0 && previous.sa_handler != SIG_IGN)
+        sigaction(signal, &action, nullptr);
+    }
+  }
+
+ private:
+  static void leave(int signal) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words_.data(), words_.size());
+    ::_exit(128 + signal);
+  }
+  static inline std::string words_;
+};
+
+void say_no_profile(const run_options& options, const profile_writer& writer) {
+  if (!writer.written().empty() || !writer.failed().empty()) return;
+  if (!options.only.empty()) {
+    say("no profile: no program matched --only");
+  } else {
+    say(fmt::format("no profile: {} did not load the probe; `heapledger doctor {}` may tell why", options.command[0],
+                    shell_word(options.command[0])));
+  }
+}
+
+int finish(const run_options& options, collect::session_directory& directory, const profile_writer& writer,
+           int program_status) {
+  if (!options.quiet) {
+    if (options.verbose > 0 && writer.left_out() != 0)
+      say(fmt::format("left out {} process images that allocated nothing, or little between fork and exec",
+                      writer.left_out()));
+    say_written(writer.written());
+    say_no_profile(options, writer);
+  }
+  if (writer.failed().empty()) {
+    directory.keep(false);
+    return program_status;
+  }
+  say_failed(writer.failed(), directory.path());
+  return program_status != 0 ? program_status : exit_failure;
+}
+
+int run_checked(const run_options& options) {
+  collect::output_names names(options.output, options.force);
+  names.check(expected_root(options));
+  collect::session_directory directory(folder_of_output(options));
+  const auto environment = collect::environment_for(settings_for(options, directory), environ);
+  if (options.verbose > 0) say(fmt::format("session in {}", directory.path()));
+
+  collect::held_signals signals;
+  profile_writer* retiring = nullptr;
+  collect::session session(directory.path(), {.interval_ms = options.interval_ms,
+                                              .retire = [&](auto& image) { retiring->write(image); }});
+  const pid_t root = collect::launch(options.command, environment, signals);
+  directory.keep(true);  // until all is written
+  if (!options.quiet) say(fmt::format("counting every allocation of {} (pid {})", options.command[0], root));
+  profile_writer writer(names, root);
+  retiring = &writer;
+  const int status = session.watch(root, signals);
+
+  const interruptible while_writing(directory.path());
+  signals.release();
+  progress_line progress(!options.quiet);
+  writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
+  progress.clear();
+  return finish(options, directory, writer, collect::exit_status_of(status));
+}
+
+}  // namespace
+
+int run(const run_options& options) {
+  try {
+    if (const auto refused = check(options)) {
+      say(refused->words);
+      return refused->exit_status;
+    }
+    return run_checked(options);
+  } catch (const collect::launch_error& error) {
+    say(error.what());
+    return error.exit_status();
+  } catch (const std::exception& error) {
+    say(error.what());
+    return exit_failure;
+  }
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,107 @@
+#include "tool/cli/run_messages.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+#include "tool/profile/error.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+constexpr std::size_t most_lines = 10;
+constexpr std::size_t most_failures = 10;
+constexpr std::size_t named_biggest = 3;
+
+std::string mib(std::int64_t bytes) {
+  return bytes < (1 << 20) ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
+                           : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string next_command(const written_profile& profile) { return "heapledger report " + shell_word(profile.file); }
+
+std::string folders_of(const std::vector<written_profile>& written) {
+  std::vector<std::string> folders;
+  for (const auto& profile : written) {
+    const auto slash = profile.file.rfind('/');
+    folders.push_back(slash == std::string::npos ? "." : profile.file.substr(0, slash));
+  }
+  std::sort(folders.begin(), folders.end());
+  folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
+  return folders.size() == 1 ? folders.front() : fmt::format("{} folders", folders.size());
+}
+
+}  // namespace
+
+void say(const std::string& line) { fmt::print(stderr, "heapledger: {}\n", printable(line)); }
+
+std::string shell_word(const std::string& text) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("@%+=:,./-_~").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!text.empty() && text[0] != '~' && std::all_of(text.begin(), text.end(), is_plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+void say_written(std::vector<written_profile> written) {
+  if (written.empty()) return;
+  std::stable_sort(written.begin(), written.end(),
+                   [](const auto& a, const auto& b) { return a.peak_bytes > b.peak_bytes; });
+  for (const auto& profile : written)
+    if (profile.is_running)
+      say(fmt::format("{} (pid {}) still runs: its profile holds what it did until now", profile.program, profile.pid));
+
+  if (written.size() == 1) {
+    say(fmt::format("wrote {}; next: {}", written[0].file, next_command(written[0])));
+    return;
+  }
+  if (written.size() <= most_lines) {
+    for (const auto& profile : written)
+      say(fmt::format("wrote {} ({}, pid {}, peak {})", profile.file, profile.program, profile.pid,
+                      mib(profile.peak_bytes)));
+    say(fmt::format("next: {}", next_command(written[0])));
+    return;
+  }
+  std::string biggest;
+  for (std::size_t i = 0; i < named_biggest; ++i)
+    biggest += fmt::format("{}{} (peak {})", i == 0 ? "" : ", ", written[i].file, mib(written[i].peak_bytes));
+  say(fmt::format("wrote {} profiles to {}; the biggest: {}; next: {}", written.size(), folders_of(written), biggest,
+                  next_command(written[0])));
+}
+
+void say_failed(const std::vector<failed_profile>& failed, const std::string& session_directory) {
+  for (std::size_t i = 0; i < std::min(failed.size(), most_failures); ++i)
+    say(fmt::format("{}; what was counted is kept, read it with: heapledger report {}", failed[i].why,
+                    shell_word(failed[i].segment)));
+  if (failed.size() > most_failures)
+    say(fmt::format("{} more profiles failed; their segments are kept in {}", failed.size() - most_failures,
+                    session_directory));
+}
+
+progress_line::progress_line(bool wanted) : is_wanted_(wanted && ::isatty(STDERR_FILENO) == 1) {}
+
+void progress_line::show(std::size_t done, std::size_t total) {
+  if (!is_wanted_ || total == 0) return;
+  auto text = fmt::format("heapledger: finding symbols, {} %", done * 100 / total);
+  if (text == shown_) return;
+  shown_ = std::move(text);
+  fmt::print(stderr, "\r{}\033[K", shown_);
+}
+
+void progress_line::clear() {
+  if (!shown_.empty()) fmt::print(stderr, "\r\033[K");
+  shown_.clear();
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,37 @@
+// What `run` says about its own work, on standard error.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tool/cli/run_finish.hpp"
+
+namespace heapledger::cli {
+
+void say(const std::string& line);  // "heapledger: LINE", control characters made visible
+
+// A word as a shell would need it typed.
+std::string shell_word(const std::string& text);
+
+// One line per profile; when there are many, one for all, the biggest named.
+void say_written(std::vector<written_profile> written);
+void say_failed(const std::vector<failed_profile>& failed, const std::string& session_directory);
+
+// A line on a terminal that rewrites itself; nothing elsewhere.
+class progress_line {
+ public:
+  explicit progress_line(bool wanted);
+  ~progress_line() { clear(); }
+  progress_line(const progress_line&) = delete;
+  progress_line& operator=(const progress_line&) = delete;
+
+  void show(std::size_t done, std::size_t total);
+  void clear();
+
+ private:
+  bool is_wanted_;
+  std::string shown_;
+};
+
+}  // namespace heapledger::cli

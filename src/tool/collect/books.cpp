@@ -1,0 +1,89 @@
+#include "tool/collect/books.hpp"
+
+#include <array>
+#include <utility>
+
+namespace heapledger::collect {
+namespace {
+
+// Far beyond what a process reaches, and far enough below 2^63 that no sum over all cells leaves its range.
+constexpr std::uint64_t sum_limit = std::uint64_t{1} << 62;
+
+std::int64_t net_bytes(const wire::cell& cell) {
+  return static_cast<std::int64_t>(cell.allocated_bytes - cell.freed_bytes);
+}
+
+class adder {
+ public:
+  explicit adder(const segment_copy& segment) : segment_(segment) { sums_.accounts.resize(segment.accounts.size()); }
+
+  void add(const wire::cell& cell, std::size_t account) {
+    const std::int64_t peak = cell.peak_epoch == segment_.header.peak_epoch ? cell.peak_bytes : net_bytes(cell);
+    if (account >= sums_.accounts.size() ||
+        !takes({cell.allocations, cell.allocated_bytes, cell.frees, cell.freed_bytes, cell.temporaries,
+                cell.reallocations, magnitude(net_bytes(cell)), magnitude(peak)})) {
+      ++sums_.damaged_cells;
+      return;
+    }
+    sums_.accounts[account] += counters{.allocations = cell.allocations,
+                                        .allocated_bytes = cell.allocated_bytes,
+                                        .frees = cell.frees,
+                                        .freed_bytes = cell.freed_bytes,
+                                        .temporaries = cell.temporaries,
+                                        .reallocations = cell.reallocations,
+                                        .peak_bytes = peak};
+    live_bytes_ += net_bytes(cell);
+  }
+
+  books finish() {
+    if (live_bytes_ > segment_.header.peak_bytes) {
+      sums_.peak_is_now = true;
+      for (auto& account : sums_.accounts) account.peak_bytes = account.live_bytes();
+    }
+    return std::move(sums_);
+  }
+
+ private:
+  using numbers = std::array<std::uint64_t, 8>;
+
+  static std::uint64_t magnitude(std::int64_t value) {
+    return value < 0 ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  }
+
+  bool takes(const numbers& cell) {
+    for (std::size_t i = 0; i < cell.size(); ++i)
+      if (cell[i] > sum_limit - taken_[i]) return false;
+    for (std::size_t i = 0; i < cell.size(); ++i) taken_[i] += cell[i];
+    return true;
+  }
+
+  const segment_copy& segment_;
+  books sums_;
+  std::int64_t live_bytes_ = 0;
+  numbers taken_{};
+};
+
+// A fold that was cut short: its journal holds what the destination was about to become.
+std::vector<wire::cell> cells_after_folds(const segment_copy& segment) {
+  auto cells = segment.cells;
+  for (const auto& fold : segment.header.folds) {
+    if (fold.state != wire::fold_state::valid) continue;
+    if (fold.source >= cells.size() || fold.destination >= cells.size() || fold.source == fold.destination) continue;
+    cells[fold.source].id = 0;
+    cells[fold.destination] = fold.after;
+  }
+  return cells;
+}
+
+}  // namespace
+
+books add_up(const segment_copy& segment) {
+  adder sums(segment);
+  for (std::size_t account = 0; account < segment.accounts.size(); ++account)
+    sums.add(segment.accounts[account], account);
+  for (const auto& cell : cells_after_folds(segment))
+    if (cell.id != 0) sums.add(cell, cell.id - 1);
+  return sums.finish();
+}
+
+}  // namespace heapledger::collect

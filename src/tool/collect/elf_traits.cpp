@@ -1,0 +1,153 @@
+#include "tool/collect/elf_traits.hpp"
+
+#include <fmt/format.h>
+#include <gelf.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace heapledger {
+namespace {
+
+#if defined(__x86_64__)
+constexpr int native_elf_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr int native_elf_machine = EM_AARCH64;
+#else
+#error "this machine is not supported"
+#endif
+
+using elf_handle = std::unique_ptr<Elf, decltype(&elf_end)>;
+
+std::string machine_name(unsigned machine, int elf_class) {
+  switch (machine) {
+    case EM_X86_64:
+      return elf_class == ELFCLASS32 ? "x32" : "x86-64";
+    case EM_386:
+      return "32-bit x86";
+    case EM_AARCH64:
+      return "64-bit ARM";
+    case EM_ARM:
+      return "32-bit ARM";
+    case EM_RISCV:
+      return "RISC-V";
+    case EM_PPC64:
+      return "64-bit PowerPC";
+    case EM_S390:
+      return "s390";
+    default:
+      return fmt::format("foreign (ELF machine {})", machine);
+  }
+}
+
+struct named {
+  std::string_view symbol;
+  std::string_view name;
+};
+
+constexpr std::array sanitizer_libraries = {
+    named{"libasan.so", "AddressSanitizer"},     named{"libclang_rt.asan", "AddressSanitizer"},
+    named{"libhwasan.so", "HWAddressSanitizer"}, named{"libclang_rt.hwasan", "HWAddressSanitizer"},
+    named{"libtsan.so", "ThreadSanitizer"},      named{"libclang_rt.tsan", "ThreadSanitizer"},
+    named{"liblsan.so", "LeakSanitizer"},        named{"libclang_rt.lsan", "LeakSanitizer"},
+};
+
+constexpr std::array sanitizer_symbols = {
+    named{"__asan_init", "AddressSanitizer"}, named{"__hwasan_init", "HWAddressSanitizer"},
+    named{"__tsan_init", "ThreadSanitizer"},  named{"__msan_init", "MemorySanitizer"},
+    named{"__lsan_init", "LeakSanitizer"},
+};
+
+// A malloc in the program itself stands before every preloaded one; the prefixed ones are called by name.
+constexpr std::array allocator_symbols = {
+    named{"malloc", "malloc"},         named{"je_malloc", "jemalloc"},
+    named{"_rjem_malloc", "jemalloc"}, named{"_rjem_je_malloc", "jemalloc"},
+    named{"mi_malloc", "mimalloc"},    named{"tc_malloc", "tcmalloc"},
+};
+
+std::string read_interpreter(Elf* elf, const GElf_Phdr& header) {
+  if (header.p_filesz == 0 || header.p_filesz > 4096) return {};
+  const Elf_Data* data =
+      elf_getdata_rawchunk(elf, static_cast<std::int64_t>(header.p_offset), header.p_filesz, ELF_T_BYTE);
+  if (data == nullptr || data->d_buf == nullptr) return {};
+  const auto* text = static_cast<const char*>(data->d_buf);
+  return {text, strnlen(text, data->d_size)};
+}
+
+void read_needed(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, elf_traits& traits) {
+  Elf_Data* data = elf_getdata(section, nullptr);
+  if (data == nullptr || header.sh_entsize == 0) return;
+  const std::size_t entries = data->d_size / header.sh_entsize;
+  for (std::size_t i = 0; i < entries; ++i) {
+    GElf_Dyn entry;
+    if (gelf_getdyn(data, static_cast<int>(i), &entry) == nullptr || entry.d_tag == DT_NULL) return;
+    if (entry.d_tag != DT_NEEDED) continue;
+    const char* name = elf_strptr(elf, header.sh_link, entry.d_un.d_val);
+    if (name == nullptr) continue;
+    for (const auto& library : sanitizer_libraries) {
+      if (std::string_view(name).starts_with(library.symbol)) traits.sanitizer = library.name;
+    }
+  }
+}
+
+void read_symbols(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, elf_traits& traits) {
+  Elf_Data* data = elf_getdata(section, nullptr);
+  if (data == nullptr || header.sh_entsize == 0) return;
+  const std::size_t entries = data->d_size / header.sh_entsize;
+  for (std::size_t i = 0; i < entries; ++i) {
+    GElf_Sym symbol;
+    if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return;
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0 || GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
+    const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
+    if (name == nullptr || (name[0] != '_' && name[0] != 'm' && name[0] != 'j' && name[0] != 't')) continue;
+    for (const auto& known : sanitizer_symbols) {
+      if (name == known.symbol) traits.sanitizer = known.name;
+    }
+    for (const auto& known : allocator_symbols) {
+      if (name == known.symbol && (traits.own_allocator.empty() || traits.own_allocator == "malloc")) {
+        traits.own_allocator = known.name;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const char* native_machine() {
+  return native_elf_machine == EM_X86_64 ? "x86-64" : "64-bit ARM";
+}
+
+std::optional<elf_traits> read_elf_traits(int fd) {
+  if (elf_version(EV_CURRENT) == EV_NONE) return std::nullopt;
+  const elf_handle elf(elf_begin(fd, ELF_C_READ_MMAP, nullptr), &elf_end);
+  GElf_Ehdr header;
+  if (!elf || elf_kind(elf.get()) != ELF_K_ELF || gelf_getehdr(elf.get(), &header) == nullptr) return std::nullopt;
+
+  elf_traits traits;
+  const int elf_class = gelf_getclass(elf.get());
+  traits.native = elf_class == ELFCLASS64 && header.e_machine == native_elf_machine;
+  traits.machine = machine_name(header.e_machine, elf_class);
+  traits.program = header.e_type == ET_EXEC || header.e_type == ET_DYN;
+  if (!traits.native || !traits.program) return traits;
+
+  std::size_t segments = 0;
+  if (elf_getphdrnum(elf.get(), &segments) != 0) return std::nullopt;
+  for (std::size_t i = 0; i < segments; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) == nullptr) return std::nullopt;
+    if (segment.p_type == PT_INTERP) traits.interpreter = read_interpreter(elf.get(), segment);
+  }
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
+    GElf_Shdr section_header;
+    if (gelf_getshdr(section, &section_header) == nullptr) continue;
+    if (section_header.sh_type == SHT_DYNAMIC) read_needed(elf.get(), section, section_header, traits);
+    if (section_header.sh_type == SHT_DYNSYM || section_header.sh_type == SHT_SYMTAB) {
+      read_symbols(elf.get(), section, section_header, traits);
+    }
+  }
+  return traits;
+}
+
+}  // namespace heapledger

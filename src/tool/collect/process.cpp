@@ -1,0 +1,153 @@
+#include "tool/collect/process.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <ctime>
+#include <memory>
+
+#include "tool/collect/mapping.hpp"
+
+namespace heapledger::collect {
+namespace {
+
+constexpr std::size_t stat_limit = 4096;
+constexpr std::size_t maps_limit = std::size_t{64} << 20;
+
+// linux/pidfd.h of 6.15 and later.
+struct pidfd_info {
+  std::uint64_t mask;
+  std::uint64_t cgroup_id;
+  std::uint32_t ids[12];
+  std::int32_t exit_code;
+};
+static_assert(sizeof(pidfd_info) == 72);
+constexpr std::uint64_t pidfd_info_exit = 1 << 3;
+constexpr unsigned long pidfd_get_info = _IOWR(0xFF, 11, pidfd_info);
+
+// Field `number` of /proc/PID/stat, counted from 1 as proc(5) does; only those after the program's name.
+std::optional<std::uint64_t> stat_field(const std::string& stat, int number) {
+  auto at = stat.rfind(')');
+  for (int field = 2; field < number && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
+  if (at == std::string::npos) return {};
+  std::uint64_t value = 0;
+  const auto result = std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), value);
+  if (result.ec != std::errc{}) return {};
+  return value;
+}
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::optional<int> status_by_pidfd(const unique_fd& pidfd) {
+  pidfd_info info{};
+  info.mask = pidfd_info_exit;
+  if (!pidfd || ::ioctl(pidfd.get(), pidfd_get_info, &info) != 0 || (info.mask & pidfd_info_exit) == 0) return {};
+  return info.exit_code;
+}
+
+std::optional<int> status_of_zombie(pid_t pid) {
+  const auto stat = read_proc_file(fmt::format("/proc/{}/stat", pid), stat_limit);
+  const auto name_end = stat.rfind(')');
+  const bool is_zombie = name_end != std::string::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'Z';
+  const auto code = is_zombie ? stat_field(stat, 52) : std::nullopt;
+  return code ? std::optional<int>(static_cast<int>(*code)) : std::nullopt;
+}
+
+// Whether the process existed when the books began. A pid that was given away since began later.
+bool began_before(const std::string& stat, std::uint64_t books_began_monotonic_ns) {
+  const auto start_ticks = stat_field(stat, 22);
+  const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  if (!start_ticks || ticks_per_second == 0 || *start_ticks > UINT64_MAX / 1'000'000'000) return false;
+  const std::uint64_t start_ns = *start_ticks * (1'000'000'000 / ticks_per_second);
+  const std::uint64_t suspended_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+  return start_ns <= books_began_monotonic_ns + suspended_ns;
+}
+
+}  // namespace
+
+bool maps_segment(const mapping& map, const segment_file& segment) {
+  if (map.inode != segment.inode()) return false;
+  // On btrfs and overlayfs, stat and maps name different devices for one file.
+  const auto& path = segment.path();
+  return map.device == segment.device() || map.name.find(path.substr(path.rfind('/') + 1)) != std::string_view::npos;
+}
+
+std::uint64_t monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+unique_fd open_pidfd(pid_t pid) { return unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+
+std::optional<int> wait_status_of(const unique_fd& pidfd, pid_t pid) {
+  if (const auto status = status_by_pidfd(pidfd)) return status;
+  if (const auto status = status_of_zombie(pid)) return status;
+  return status_by_pidfd(pidfd);  // reaped in between
+}
+
+image_state find_image(const segment_file& segment) {
+  const auto& header = segment.header();
+  const auto stat = read_proc_file(fmt::format("/proc/{}/stat", header.pid), stat_limit);
+  if (stat.empty() || !began_before(stat, header.start_monotonic_ns)) return image_state::gone;
+  const auto maps = read_proc_file(fmt::format("/proc/{}/maps", header.pid), maps_limit);
+  if (maps.empty()) return image_state::gone;
+  bool mapped = false;
+  for_each_mapping(maps, [&](const mapping& map, std::string_view) {
+    mapped = mapped || maps_segment(map, segment);
+  });
+  return mapped ? image_state::running : image_state::replaced;
+}
+
+std::optional<std::uint64_t> resident_bytes_of(pid_t pid) {
+  const auto statm = read_proc_file(fmt::format("/proc/{}/statm", pid), 256);
+  const auto space = statm.find(' ');
+  if (space == std::string::npos) return {};
+  std::uint64_t pages = 0;
+  const auto result = std::from_chars(statm.data() + space + 1, statm.data() + statm.size(), pages);
+  if (result.ec != std::errc{}) return {};
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::map<std::uint32_t, std::string> thread_names_of(pid_t pid) {
+  std::map<std::uint32_t, std::string> names;
+  const auto directory = fmt::format("/proc/{}/task", pid);
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir(directory.c_str()), ::closedir);
+  while (threads) {
+    const dirent* entry = ::readdir(threads.get());
+    if (entry == nullptr) break;
+    const std::string_view digits = entry->d_name;
+    std::uint32_t tid = 0;
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), tid).ec != std::errc{}) continue;
+    auto name = read_proc_file(fmt::format("{}/{}/comm", directory, tid), 64);
+    if (!name.empty() && name.back() == '\n') name.pop_back();
+    if (!name.empty()) names.emplace(tid, std::move(name));
+  }
+  return names;
+}
+
+std::string read_proc_file(const std::string& path, std::size_t limit) {
+  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  while (fd && text.size() < limit) {
+    const std::size_t room = std::min<std::size_t>(limit - text.size(), text.empty() ? 4096 : 1 << 16);
+    const auto used = text.size();
+    text.resize(used + room);
+    const ssize_t got = ::read(fd.get(), text.data() + used, room);
+    text.resize(used + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (got <= 0) break;
+  }
+  return text;
+}
+
+}  // namespace heapledger::collect

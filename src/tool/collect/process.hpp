@@ -1,0 +1,45 @@
+// What the kernel tells about processes: whether they live, how they ended, what they use. Every question may come
+// too late; then the answer is "unknown", never an error.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "tool/collect/mapping.hpp"
+#include "tool/collect/segment_copy.hpp"
+#include "tool/collect/unique_fd.hpp"
+
+namespace heapledger::collect {
+
+std::uint64_t monotonic_ns();
+std::string host_name();
+
+// Empty where the process is gone or the kernel has no pidfds.
+unique_fd open_pidfd(pid_t pid);
+
+// The wait status (see waitpid) of a process that ended and is not our child. Asks the pidfd (Linux 6.15), and the
+// zombie while there is one.
+std::optional<int> wait_status_of(const unique_fd& pidfd, pid_t pid);
+
+enum class image_state {
+  running,   // the process maps the segment
+  replaced,  // the process lives on, in another program image
+  gone,
+};
+image_state find_image(const segment_file& segment);
+
+// Whether this mapping of some process is the segment's file.
+bool maps_segment(const mapping& map, const segment_file& segment);
+
+std::optional<std::uint64_t> resident_bytes_of(pid_t pid);
+
+std::map<std::uint32_t, std::string> thread_names_of(pid_t pid);
+
+// A whole file of /proc, at most `limit` bytes; empty where it cannot be read.
+std::string read_proc_file(const std::string& path, std::size_t limit);
+
+}  // namespace heapledger::collect

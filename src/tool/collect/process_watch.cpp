@@ -1,0 +1,143 @@
+#include "tool/collect/process_watch.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "tool/collect/process.hpp"
+#include "tool/collect/segment.hpp"
+#include "tool/profile/error.hpp"
+
+namespace heapledger::collect {
+namespace {
+
+constexpr std::uint64_t names_first_pause_ns = 10'000'000;
+constexpr std::uint64_t names_longest_pause_ns = 2'000'000'000;
+constexpr std::uint64_t names_cost_share = 500;
+
+}  // namespace
+
+process_watch::process_watch(std::string segment_path, pid_t pid, std::uint32_t serial, bool has_timeline)
+    : path_(std::move(segment_path)), pid_(pid), serial_(serial), has_timeline_(has_timeline), pidfd_(open_pidfd(pid)) {
+  try_open();
+}
+
+void process_watch::try_open() {
+  if (segment_ || state_ != state::running || !segment_file::is_ready(path_)) return;
+  try {
+    segment_ = std::make_unique<segment_file>(path_);
+  } catch (const input_error&) {
+    return;  // collecting it will say what is wrong
+  }
+  totals_.emplace(*segment_);
+  is_this_image_ = find_image(*segment_) == image_state::running;
+}
+
+void process_watch::sample(std::uint64_t now_ns) {
+  try_open();
+  if (!segment_ || state_ != state::running || !is_this_image_) return;
+  const auto totals = totals_->read();
+  if (!totals) return;
+  if (has_timeline_) {
+    const auto resident = resident_bytes_of(pid_);
+    const auto start_ns = segment_->header().start_monotonic_ns;
+    if (resident && *resident != 0 && now_ns >= start_ns)
+      timeline_.add({.time_ns = static_cast<std::int64_t>(now_ns - start_ns),
+                     .live_bytes = totals->live_bytes(),
+                     .live_blocks = totals->live_blocks(),
+                     .allocations = totals->allocations,
+                     .rss_bytes = *resident});
+  }
+  if (memory_.sample(*segment_, *totals, now_ns) == memory_sampler::result::other_image) is_this_image_ = false;
+  sample_thread_names(now_ns);
+}
+
+void process_watch::sample_thread_names(std::uint64_t now_ns) {
+  if (now_ns < names_due_ns_) return;
+  const auto begin_ns = monotonic_ns();
+  for (auto& [tid, name] : thread_names_of(pid_)) thread_names_[tid] = std::move(name);
+  const auto cost_ns = monotonic_ns() - begin_ns;
+  names_pause_ns_ = std::clamp(names_pause_ns_ * 2, names_first_pause_ns, names_longest_pause_ns);
+  names_due_ns_ = now_ns + std::max(names_pause_ns_, cost_ns * names_cost_share);
+}
+
+void process_watch::end(state how, std::uint64_t now_ns, std::optional<int> wait_status) {
+  if (state_ != state::running) return;
+  try_open();
+  state_ = how;
+  end_ns_ = now_ns;
+  wait_status_ = wait_status;
+  if (segment_) resident_bytes_ = segment_->resident_bytes();
+  totals_.reset();
+  segment_.reset();
+  pidfd_.reset();
+}
+
+std::optional<profile> process_watch::collect() const {
+  if (!segment_file::is_ready(path_)) return {};
+  const auto segment = copy_segment(segment_file(path_));
+  auto result = to_profile(segment);
+  finish_process(result, segment.header.start_monotonic_ns);
+  name_threads(result);
+  if (has_timeline_) {
+    result.timeline = timeline_.points();
+    const auto sums = result.totals();
+    const auto last = timeline_.last();
+    if (!last || last->time_ns < result.process.duration_ns)
+      result.timeline.push_back({.time_ns = result.process.duration_ns,
+                                 .live_bytes = sums.live_bytes(),
+                                 .live_blocks = sums.live_blocks(),
+                                 .allocations = sums.allocations,
+                                 .rss_bytes = last ? last->rss_bytes : 0});
+  }
+  result.memory = memory_.last();
+  const auto peak_bytes = result.totals().peak_bytes;
+  if (memory_.peak() && memory_.peak()->live_bytes >= peak_bytes - peak_bytes / 5) result.memory_peak = memory_.peak();
+  return result;
+}
+
+void process_watch::finish_process(profile& to, std::uint64_t start_ns) const {
+  auto& process = to.process;
+  const std::uint64_t end_ns = state_ == state::running ? monotonic_ns() : end_ns_;
+  const auto duration_ns = end_ns > start_ns ? static_cast<std::int64_t>(end_ns - start_ns) : 0;
+  const bool destructors_ran = process.ended == ending::exited;
+  if (state_ == state::running) {
+    set_ending(to, ending::running, duration_ns);
+  } else if (state_ == state::replaced) {
+    set_ending(to, ending::exited, duration_ns);
+  } else if (!wait_status_) {
+    set_ending(to, process.ended, destructors_ran ? process.duration_ns : duration_ns);
+  } else if (WIFSIGNALED(*wait_status_)) {
+    set_ending(to, ending::signaled, duration_ns);
+    process.signal = WTERMSIG(*wait_status_);
+  } else {
+    set_ending(to, ending::exited, destructors_ran ? process.duration_ns : duration_ns);
+    process.exit_code = WEXITSTATUS(*wait_status_);
+  }
+}
+
+void process_watch::name_threads(profile& to) const {
+  // A record's own name may be what the thread was born with: its process's. What was seen later says more.
+  for (auto& thread : to.threads) {
+    const auto seen = thread_names_.find(thread.tid);
+    const auto process = thread_names_.find(to.process.pid);
+    if (seen == thread_names_.end()) continue;
+    if (thread.name.empty() || !thread.end_ns || (process != thread_names_.end() && thread.name == process->second))
+      thread.name = seen->second;
+  }
+}
+
+std::optional<segment_name> parse_segment_name(const std::string& file_name) {
+  const char* const end = file_name.data() + file_name.size();
+  segment_name name{};
+  const auto pid = std::from_chars(file_name.data(), end, name.pid);
+  if (pid.ec != std::errc{} || name.pid <= 0 || pid.ptr == end || *pid.ptr != '-') return {};
+  const auto serial = std::from_chars(pid.ptr + 1, end, name.serial);
+  if (serial.ec != std::errc{} || std::string_view(serial.ptr, end) != ".hls") return {};
+  return name;
+}
+
+}  // namespace heapledger::collect

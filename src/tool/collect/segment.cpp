@@ -1,0 +1,212 @@
+#include "tool/collect/segment.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <limits>
+
+#include "tool/collect/books.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/collect/stack_tree.hpp"
+
+namespace heapledger::collect {
+namespace {
+
+std::int64_t as_ns(std::uint64_t value) {
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
+}
+
+// Since the start of the process, never negative.
+std::int64_t since(const wire::segment_header& header, std::uint64_t monotonic_ns) {
+  return monotonic_ns < header.start_monotonic_ns ? 0 : as_ns(monotonic_ns - header.start_monotonic_ns);
+}
+
+std::vector<std::string> arguments(const segment_copy& segment) {
+  std::vector<std::string> result;
+  if (segment.header.command >= segment.strings.size()) return result;
+  std::string_view rest = std::string_view(segment.strings)
+                              .substr(segment.header.command, segment.header.command_bytes);
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find('\0'), rest.size());
+    result.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return result;
+}
+
+std::string stacks_name(wire::stacks_mode mode) {
+  switch (mode) {
+    case wire::stacks_mode::dwarf: return "dwarf";
+    case wire::stacks_mode::frame_pointer: return "fp";
+    case wire::stacks_mode::off: return "off";
+  }
+  return "unknown";
+}
+
+std::uint64_t last_mentioned_ns(const segment_copy& segment) {
+  std::uint64_t last = segment.header.peak_monotonic_ns;
+  for (const auto& thread : segment.threads) last = std::max({last, thread.start_ns, thread.end_ns});
+  for (const auto& module : segment.modules) last = std::max({last, module.loaded_ns, module.unloaded_ns});
+  return last;
+}
+
+process_info to_process(const segment_copy& segment) {
+  const auto& header = segment.header;
+  const bool exited = header.state == wire::lifecycle::exited;
+  process_info info;
+  info.pid = header.pid;
+  info.parent_pid = header.parent_pid;
+  info.exe = segment.text(header.exe);
+  info.command = arguments(segment);
+  info.start_realtime_ns = as_ns(header.start_realtime_ns);
+  info.duration_ns = since(header, exited ? header.end_monotonic_ns : last_mentioned_ns(segment));
+  info.ended = exited ? ending::exited : ending::lost;
+  info.forked = header.forked != 0;
+  info.stacks = stacks_name(header.stacks);
+  info.depth_limit = header.depth_limit;
+  info.host = host_name();
+  return info;
+}
+
+void add_stacks(const segment_copy& segment, const books& sums, profile& to) {
+  const auto& accounts = sums.accounts;
+  std::vector<bool> kept(accounts.size());
+  for (std::size_t i = 0; i < accounts.size(); ++i)
+    kept[i] = accounts[i].allocations != 0 || accounts[i].frees != 0 || accounts[i].peak_bytes != 0;
+  for (const auto& error : segment.errors)
+    if (error.account < kept.size()) kept[error.account] = true;
+
+  std::vector<std::uint32_t> indices;
+  for (std::uint32_t i = 0; i < kept.size(); ++i)
+    if (kept[i]) indices.push_back(i);
+  const auto nodes = build_stack_tree(segment, indices, to);
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    to.stacks.push_back({.id = indices[i], .node = nodes[i], .scope = {}, .count = accounts[indices[i]]});
+}
+
+void add_threads(const segment_copy& segment, profile& to) {
+  for (std::size_t i = 0; i < segment.threads.size(); ++i) {
+    const auto& thread = segment.threads[i];
+    if (thread.state == wire::thread_state::unused && thread.allocations == 0 && thread.frees == 0) continue;
+    thread_info info;
+    info.tid = thread.tid;
+    info.name = std::string(thread.name, ::strnlen(thread.name, sizeof thread.name));
+    if (i == 0 && info.name.empty()) info.name = "(threads without a record)";
+    info.start_ns = since(segment.header, thread.start_ns);
+    if (thread.state == wire::thread_state::ended) info.end_ns = since(segment.header, thread.end_ns);
+    info.allocations = thread.allocations;
+    info.frees = thread.frees;
+    info.allocated_bytes = thread.allocated_bytes;
+    info.freed_bytes = thread.freed_bytes;
+    to.threads.push_back(std::move(info));
+  }
+}
+
+void add_sizes(const segment_copy& segment, profile& to) {
+  std::array<std::uint64_t, wire::size_buckets> sums{};
+  for (const auto& writer : segment.writers)
+    for (std::size_t bucket = 0; bucket < sums.size(); ++bucket) sums[bucket] += writer.sizes[bucket];
+  for (std::size_t bucket = 0; bucket < sums.size(); ++bucket) {
+    if (sums[bucket] == 0) continue;
+    const std::uint64_t from = bucket == 0 ? 0 : std::uint64_t{1} << (bucket - 1);
+    to.sizes.push_back({.from = from, .to = bucket == 0 ? 0 : 2 * from - 1, .allocations = sums[bucket]});
+  }
+}
+
+const char* error_name(wire::error_kind kind) {
+  switch (kind) {
+    case wire::error_kind::double_free: return "double-free";
+    case wire::error_kind::mismatch: return "mismatch";
+    case wire::error_kind::overflow: return "overflow";
+    case wire::error_kind::none: break;
+  }
+  return nullptr;
+}
+
+void add_errors(const segment_copy& segment, profile& to) {
+  for (const auto& error : segment.errors) {
+    const char* name = error_name(error.kind);
+    if (name == nullptr || error.count == 0 || error.account >= segment.accounts.size()) continue;
+    to.errors.push_back({.kind = name, .stack = error.account, .count = error.count});
+  }
+}
+
+void add_profiler(const segment_copy& segment, const books& sums, profile& to) {
+  const auto& header = segment.header;
+  auto& info = to.profiler;
+  info.segment_bytes = segment.resident_bytes;
+  info.private_bytes = header.private_bytes;
+  info.tag_bytes = tag_bytes_of(header, to.totals().live_blocks());
+  info.accounts = header.account_count;
+  info.nodes = header.node_count;
+  info.inherited_freed_bytes = header.inherited_freed_bytes;
+  info.checked_stacks = header.check.stacks;
+  info.checked_differences = header.check.differences;
+  for (std::size_t i = 0; i < wire::loss_count; ++i)
+    if (header.losses[i] != 0) info.losses[wire::loss_names[i]] = header.losses[i];
+  if (sums.damaged_cells != 0) info.losses["damaged_cells"] = sums.damaged_cells;
+}
+
+}  // namespace
+
+std::uint64_t tag_bytes_of(const wire::segment_header& header, std::int64_t live_blocks) {
+  const auto large_blocks = as_ns(header.large_blocks);
+  if (live_blocks <= large_blocks) return 0;
+  return std::min<std::uint64_t>(header.tag_bytes_each, 64) * static_cast<std::uint64_t>(live_blocks - large_blocks);
+}
+
+profile to_profile(const segment_copy& segment) {
+  const auto& header = segment.header;
+  const auto sums = add_up(segment);
+  profile result;
+  result.process = to_process(segment);
+  if (header.threaded != 0) {
+    result.peak.error_bytes =
+        std::min<std::uint64_t>(header.hold_back_bytes, UINT32_MAX) * std::uint64_t{header.peak_threads};
+  }
+  if (sums.peak_is_now) {
+    result.peak.time_ns = result.process.duration_ns;
+  } else if (header.peak_monotonic_ns != 0) {
+    result.peak.time_ns = since(header, header.peak_monotonic_ns);
+  }
+  add_stacks(segment, sums, result);
+  add_threads(segment, result);
+  add_sizes(segment, result);
+  add_errors(segment, result);
+  add_profiler(segment, sums, result);
+  return result;
+}
+
+profile collect_segment(const std::string& path) {
+  const segment_file file(path);
+  const auto segment = copy_segment(file);
+  auto result = to_profile(segment);
+  if (result.process.ended != ending::lost) return result;
+  switch (find_image(file)) {
+    case image_state::running:
+      set_ending(result, ending::running, since(segment.header, monotonic_ns()));
+      break;
+    case image_state::replaced: set_ending(result, ending::exited, result.process.duration_ns); break;
+    case image_state::gone: break;
+  }
+  return result;
+}
+
+void set_ending(profile& of, ending how, std::int64_t duration_ns) {
+  auto& time_ns = of.peak.time_ns;
+  if (!time_ns || *time_ns == of.process.duration_ns) time_ns = duration_ns;
+  of.process.ended = how;
+  of.process.duration_ns = duration_ns;
+}
+
+bool looks_like_segment(std::string_view first_bytes) {
+  std::uint64_t magic = 0;
+  if (first_bytes.size() < sizeof magic) return false;
+  std::memcpy(&magic, first_bytes.data(), sizeof magic);
+  return (magic & 0x0000'ffff'ffff'ffff) == (wire::segment_magic & 0x0000'ffff'ffff'ffff);
+}
+
+}  // namespace heapledger::collect

@@ -1,0 +1,207 @@
+#include "tool/collect/session.hpp"
+
+#include <dirent.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tool/collect/process.hpp"
+
+namespace heapledger::collect {
+namespace {
+
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+constexpr std::uint64_t first_pause_ns = 5 * ns_per_ms;
+constexpr std::uint64_t pause_without_timeline_ns = 200 * ns_per_ms;
+constexpr std::uint64_t sampling_cost_share = 50;
+
+enum event_source : std::uint64_t { from_signals, from_inotify, from_pidfd };  // in the upper half; below it the pid
+
+void add_event(const unique_fd& epoll, int fd, event_source source, pid_t pid = 0) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = (source << 32) | static_cast<std::uint32_t>(pid);
+  ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+// Two descriptors for each process that runs at the same time.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The pauses between samples: short at first, for short programs have memory too; then the interval, or longer where
+// sampling takes long.
+class pacing {
+ public:
+  explicit pacing(std::uint32_t interval_ms)
+      : interval_ns_(interval_ms == 0 ? pause_without_timeline_ns : interval_ms * ns_per_ms),
+        pause_ns_(std::min(first_pause_ns, interval_ns_)),
+        next_ns_(monotonic_ns() + pause_ns_) {}
+
+  int timeout_ms(std::uint64_t now_ns) const {
+    return now_ns >= next_ns_ ? 0 : static_cast<int>((next_ns_ - now_ns + ns_per_ms - 1) / ns_per_ms);
+  }
+  bool is_due(std::uint64_t now_ns) const { return now_ns >= next_ns_; }
+  void sampled(std::uint64_t began_ns) {
+    const auto now_ns = monotonic_ns();
+    pause_ns_ = std::min(pause_ns_ * 2, interval_ns_);
+    next_ns_ = std::max(began_ns + pause_ns_, now_ns + (now_ns - began_ns) * sampling_cost_share);
+  }
+
+ private:
+  std::uint64_t interval_ns_;
+  std::uint64_t pause_ns_;
+  std::uint64_t next_ns_;
+};
+
+}  // namespace
+
+session::session(std::string directory, session_options options)
+    : directory_(std::move(directory)),
+      options_(std::move(options)),
+      inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  if (inotify_ && ::inotify_add_watch(inotify_.get(), directory_.c_str(), IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO) < 0)
+    inotify_.reset();
+  if (inotify_) add_event(epoll_, inotify_.get(), from_inotify);
+}
+
+int session::watch(pid_t root, held_signals& signals) {
+  root_ = root;
+  raise_descriptor_limit();
+  add_event(epoll_, signals.fd(), from_signals);
+  pacing pace(options_.interval_ms);
+  std::optional<int> status;
+  while (!status) {
+    std::array<epoll_event, 64> events{};
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                                   pace.timeout_ms(monotonic_ns()));
+    signals.pass_on(root);
+    status = try_wait(root);
+    drain_inotify();  // before any end is booked: a process's files are older than its end
+    for (int i = 0; i < count; ++i) {
+      const auto data = events[static_cast<std::size_t>(i)].data.u64;
+      const auto pid = static_cast<pid_t>(data & UINT32_MAX);
+      if (data >> 32 == from_pidfd && pid != root) process_ended(pid, {});
+    }
+    const auto now_ns = monotonic_ns();
+    if (!status && pace.is_due(now_ns)) {
+      sample_all(now_ns);
+      pace.sampled(now_ns);
+    }
+  }
+  scan();
+  process_ended(root, status);
+  end_those_gone();
+  sample_all(monotonic_ns());
+  return *status;
+}
+
+void session::scan() {
+  const std::unique_ptr<DIR, int (*)(DIR*)> files(::opendir(directory_.c_str()), ::closedir);
+  while (files) {
+    const dirent* entry = ::readdir(files.get());
+    if (entry == nullptr) break;
+    see_file(entry->d_name);
+  }
+}
+
+void session::drain_inotify() {
+  alignas(inotify_event) std::array<char, 16384> buffer;
+  bool lost_some = false;
+  for (;;) {
+    const ssize_t got = inotify_ ? ::read(inotify_.get(), buffer.data(), buffer.size()) : 0;
+    if (got <= 0) break;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
+      const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+      lost_some = lost_some || (event->mask & IN_Q_OVERFLOW) != 0;
+      if (event->len != 0) see_file(event->name);
+      at += sizeof *event + event->len;
+    }
+  }
+  if (lost_some) scan();
+}
+
+void session::see_file(const std::string& name) {
+  const auto parts = parse_segment_name(name);
+  if (!parts) return;
+  const auto known = running_.find(parts->pid);
+  if (!seen_files_.insert(name).second) {
+    if (known != running_.end()) known->second->try_open();
+    return;
+  }
+  auto& image = images_.emplace_back(directory_ + "/" + name, parts->pid, parts->serial, options_.interval_ms != 0);
+  if (known != running_.end() && known->second->serial() > parts->serial) {
+    end_image(image, process_watch::state::replaced, {});
+    return;
+  }
+  if (known != running_.end()) end_image(*known->second, process_watch::state::replaced, {});
+  running_[parts->pid] = &image;
+  if (image.pidfd()) {
+    add_event(epoll_, image.pidfd().get(), from_pidfd, parts->pid);
+  } else if (parts->pid != root_ && ::kill(parts->pid, 0) != 0 && errno == ESRCH) {
+    process_ended(parts->pid, {});
+  }
+}
+
+void session::process_ended(pid_t pid, std::optional<int> wait_status) {
+  const auto found = running_.find(pid);
+  if (found == running_.end()) return;
+  auto& image = *found->second;
+  running_.erase(found);
+  if (!wait_status) wait_status = wait_status_of(image.pidfd(), pid);
+  end_image(image, process_watch::state::ended, wait_status);
+  retire_oldest();
+}
+
+void session::end_image(process_watch& image, process_watch::state how, std::optional<int> wait_status) {
+  if (how == process_watch::state::replaced) image.set_image_number(++replaced_images_[image.pid()]);
+  image.end(how, monotonic_ns(), wait_status);
+  held_bytes_ += image.resident_bytes();
+}
+
+void session::end_those_gone() {
+  std::vector<pid_t> gone;
+  for (const auto& [pid, image] : running_) {
+    pollfd ready{.fd = image->pidfd().get(), .events = POLLIN, .revents = 0};
+    const bool ended = image->pidfd() ? ::poll(&ready, 1, 0) == 1 : ::kill(pid, 0) != 0 && errno == ESRCH;
+    if (ended && pid != root_) gone.push_back(pid);
+  }
+  for (const auto pid : gone) process_ended(pid, {});
+}
+
+void session::sample_all(std::uint64_t now_ns) {
+  if (!inotify_) scan();
+  std::vector<pid_t> gone;
+  for (const auto& [pid, image] : running_) {
+    image->sample(now_ns);
+    if (!image->pidfd() && pid != root_ && ::kill(pid, 0) != 0 && errno == ESRCH) gone.push_back(pid);
+  }
+  for (const auto pid : gone) process_ended(pid, {});
+}
+
+void session::retire_oldest() {
+  for (auto image = images_.begin(); image != images_.end() && held_bytes_ > options_.held_bytes_limit && options_.retire;) {
+    if (image->now() == process_watch::state::running || image->pid() == root_) {
+      ++image;
+      continue;
+    }
+    options_.retire(*image);
+    held_bytes_ -= std::min(held_bytes_, image->resident_bytes());
+    image = images_.erase(image);
+  }
+}
+
+}  // namespace heapledger::collect

@@ -1,0 +1,62 @@
+// Watches a run from its first process to the end of the root: finds new segments at once, samples what runs, learns
+// how each process ended.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "tool/collect/launch.hpp"
+#include "tool/collect/process_watch.hpp"
+#include "tool/collect/unique_fd.hpp"
+
+namespace heapledger::collect {
+
+struct session_options {
+  std::uint32_t interval_ms = 100;  // 0: no timeline
+  // Segments of ended processes lie in memory. When there is more of them than this, `retire` is called with the
+  // oldest, to make its profile and forget it.
+  std::uint64_t held_bytes_limit = std::uint64_t{256} << 20;
+  std::function<void(process_watch&)> retire;
+};
+
+class session {
+ public:
+  // Watches from now on; call it before the program starts.
+  session(std::string directory, session_options options);
+
+  // Until `root` ends. Returns its wait status.
+  int watch(pid_t root, held_signals& signals);
+
+  // The images that are not retired, in the order of their appearance.
+  std::list<process_watch>& images() { return images_; }
+
+ private:
+  void scan();
+  void drain_inotify();
+  void see_file(const std::string& name);
+  void process_ended(pid_t pid, std::optional<int> wait_status);
+  void end_image(process_watch& image, process_watch::state how, std::optional<int> wait_status);
+  void end_those_gone();
+  void sample_all(std::uint64_t now_ns);
+  void retire_oldest();
+
+  std::string directory_;
+  session_options options_;
+  unique_fd inotify_;
+  unique_fd epoll_;
+  std::list<process_watch> images_;
+  std::map<pid_t, process_watch*> running_;
+  std::map<pid_t, std::uint32_t> replaced_images_;
+  std::set<std::string> seen_files_;
+  std::uint64_t held_bytes_ = 0;
+  pid_t root_ = 0;
+};
+
+}  // namespace heapledger::collect

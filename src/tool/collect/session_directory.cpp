@@ -1,0 +1,91 @@
+#include "tool/collect/session_directory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "tool/collect/environment.hpp"
+#include "tool/profile/error.hpp"
+
+namespace heapledger::collect {
+namespace {
+
+constexpr std::uint64_t room_bytes = 16 << 20;  // for the segments of a few processes
+constexpr off_t tried_bytes = 1 << 20;
+
+std::vector<std::string> candidates(const std::string& last_resort) {
+  std::vector<std::string> result = {"/dev/shm"};
+  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"})
+    if (const char* value = std::getenv(name); value != nullptr && value[0] == '/') result.emplace_back(value);
+  result.insert(result.end(), {"/tmp", "/var/tmp"});
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(last_resort, error);
+  if (!error) result.push_back(absolute.string());
+  return result;
+}
+
+std::string random_name() {
+  std::uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
+    random = static_cast<std::uint64_t>(::getpid()) * 0x9e37'79b9'7f4a'7c15;
+  return fmt::format("heapledger-{}-{}-{:016x}", ::getuid(), ::getpid(), random);
+}
+
+// Writes for a moment: the one way to learn of quotas and limits. Returns an errno.
+int try_room(const std::string& directory) {
+  struct statvfs space {};
+  if (::statvfs(directory.c_str(), &space) != 0) return errno;
+  if (std::uint64_t{space.f_bavail} * space.f_frsize < room_bytes) return ENOSPC;
+  const auto path = directory + "/room";
+  const unique_fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd) return errno;
+  const int error = ::posix_fallocate(fd.get(), 0, tried_bytes);
+  ::unlink(path.c_str());
+  return error;
+}
+
+}  // namespace
+
+session_directory::session_directory(const std::string& last_resort) {
+  std::string obstacles;
+  for (const auto& parent : candidates(last_resort)) {
+    auto path = parent + "/" + random_name();
+    int error = ::mkdir(path.c_str(), 0700) == 0 ? 0 : errno;
+    if (error == 0) {
+      error = try_room(path);
+      if (error == 0) {
+        path_ = std::move(path);
+        return;
+      }
+      ::rmdir(path.c_str());
+    }
+    if (obstacles.find(parent + ":") == std::string::npos)
+      obstacles += fmt::format("{}{}: {}", obstacles.empty() ? "" : ", ", parent, std::strerror(error));
+  }
+  throw input_error("no directory for the session", obstacles,
+                    fmt::format("set TMPDIR to a directory with {} MiB of room", room_bytes >> 20));
+}
+
+session_directory::~session_directory() {
+  std::error_code ignored;
+  if (!kept_) std::filesystem::remove_all(path_, ignored);
+}
+
+std::string session_directory::link_to(const std::string& library) const {
+  auto link = path_ + "/libheapledger.so";
+  if (!can_preload(link) || ::symlink(library.c_str(), link.c_str()) != 0)
+    throw input_error(library, "the loader cannot preload a path with spaces or colons",
+                      "install heapledger under another path");
+  return link;
+}
+
+}  // namespace heapledger::collect

@@ -1,0 +1,93 @@
+#include "tool/collect/stack_tree.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace heapledger::collect {
+namespace {
+
+std::int64_t since(const wire::segment_header& header, std::uint64_t monotonic_ns) {
+  return monotonic_ns < header.start_monotonic_ns
+             ? 0
+             : static_cast<std::int64_t>(monotonic_ns - header.start_monotonic_ns);
+}
+
+module_info to_module(const segment_copy& segment, const wire::module& module) {
+  module_info info{.start = module.start,
+                   .end = module.end,
+                   .bias = module.bias,
+                   .path = std::string(segment.text(module.path)),
+                   .build_id = {},
+                   .loaded_ns = since(segment.header, module.loaded_ns),
+                   .unloaded_ns = {}};
+  const std::size_t id_bytes = std::min<std::size_t>(module.build_id_bytes, wire::build_id_capacity);
+  for (std::size_t i = 0; i < id_bytes; ++i) info.build_id += fmt::format("{:02x}", module.build_id[i]);
+  if (module.unloaded_ns != 0) info.unloaded_ns = since(segment.header, module.unloaded_ns);
+  return info;
+}
+
+location to_location(const std::vector<module_info>& modules, std::uint64_t where) {
+  const bool exact = (where & wire::node_exact_address) != 0;
+  const std::uint64_t address =
+      (where & wire::node_address_mask & ~wire::node_exact_address) - (exact ? std::uint64_t{0} : 1);
+  const std::uint64_t module = (where >> wire::node_module_shift) & wire::node_module_mask;
+  location result;
+  result.address = address;
+  if (module != 0 && module <= modules.size()) {
+    const auto& held = modules[module - 1];
+    if (address >= held.start && address < held.end) {
+      result.address = address - held.bias;
+      result.module = static_cast<std::uint32_t>(module - 1);
+    }
+  }
+  return result;
+}
+
+std::uint32_t parent_of(const segment_copy& segment, std::uint32_t node) {
+  const std::uint32_t parent = segment.nodes[node].parent;
+  return parent < node ? parent : 0;
+}
+
+// A node that was handed out but not yet written holds no address: its stack continues at its parent.
+bool is_blank(const wire::node& node) {
+  return (node.where & wire::node_address_mask & ~wire::node_exact_address) == 0;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, const std::vector<std::uint32_t>& accounts,
+                                            profile& to) {
+  for (const auto& module : segment.modules) to.modules.push_back(to_module(segment, module));
+
+  std::vector<bool> used(segment.nodes.size());
+  std::vector<std::uint32_t> innermost;
+  for (const auto account : accounts) {
+    const std::uint32_t node = segment.account_keys[account].node;
+    innermost.push_back(node < segment.nodes.size() ? node : 0);
+    for (std::uint32_t at = innermost.back(); at != 0 && !used[at]; at = parent_of(segment, at)) used[at] = true;
+  }
+
+  std::vector<std::uint32_t> place(segment.nodes.size() + 1, 0);
+  std::unordered_map<std::uint64_t, std::uint32_t> locations;
+  to.nodes.assign(1, stack_node{});
+  for (std::uint32_t node = 1; node < segment.nodes.size(); ++node) {
+    if (!used[node]) continue;
+    const std::uint32_t parent = place[parent_of(segment, node)];
+    if (is_blank(segment.nodes[node])) {
+      place[node] = parent;
+      continue;
+    }
+    const std::uint64_t where = segment.nodes[node].where & ~wire::node_unloaded;
+    const auto [found, is_new] = locations.try_emplace(where, static_cast<std::uint32_t>(to.locations.size()));
+    if (is_new) to.locations.push_back(to_location(to.modules, where));
+    place[node] = static_cast<std::uint32_t>(to.nodes.size());
+    to.nodes.push_back({.parent = parent, .location = found->second});
+  }
+
+  for (auto& node : innermost) node = place[node];
+  return innermost;
+}
+
+}  // namespace heapledger::collect

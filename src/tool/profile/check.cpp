@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <initializer_list>
+
+#include "tool/profile/container.hpp"
+#include "tool/profile/payload.hpp"
+
+namespace heapledger::format {
+namespace {
+
+// So far from the ends of the type that a report may subtract two times, and add up a few sizes.
+constexpr std::int64_t max_time_ns = (std::int64_t{1} << 62) - 1;
+constexpr std::int64_t max_bytes = std::int64_t{1} << 59;
+
+void check_index(std::uint32_t index, std::size_t size, const char* what, std::size_t owner) {
+  if (index >= size) throw damage(fmt::format("{} {} points outside its table", what, owner));
+}
+
+void check_optional_index(std::uint32_t index, std::size_t size, const char* what, std::size_t owner) {
+  if (index != none) check_index(index, size, what, owner);
+}
+
+void check_values(const char* what, std::int64_t limit, std::initializer_list<std::int64_t> values) {
+  for (const std::int64_t value : values) {
+    if (value > limit || value < -limit) throw damage(fmt::format("a number of {} is out of range", what));
+  }
+}
+
+void check_symbols(const profile& p) {
+  for (std::size_t i = 0; i < p.frames.size(); ++i) {
+    check_optional_index(p.frames[i].function, p.strings.size(), "frame", i);
+    check_optional_index(p.frames[i].file, p.strings.size(), "frame", i);
+  }
+  for (std::size_t i = 0; i < p.locations.size(); ++i) {
+    check_optional_index(p.locations[i].module, p.modules.size(), "location", i);
+    for (const auto symbol : p.locations[i].symbols) check_index(symbol, p.frames.size(), "location", i);
+  }
+}
+
+void check_tree(const profile& p) {
+  for (std::size_t i = 0; i < p.nodes.size(); ++i) {
+    const bool sound = i == 0 ? p.nodes[i].parent == 0 && p.nodes[i].location == none : p.nodes[i].parent < i;
+    if (!sound) throw damage(fmt::format("stack node {} has no parent before it", i));
+    check_optional_index(p.nodes[i].location, p.locations.size(), "stack node", i);
+  }
+}
+
+// Whoever adds up stacks, or takes the difference of two counters, cannot overflow.
+void check_counters(const profile& p) {
+  counters sum;
+  const auto add = [](std::uint64_t& total, std::uint64_t value) {
+    if (__builtin_add_overflow(total, value, &total) || total > static_cast<std::uint64_t>(max_bytes)) {
+      throw damage("the counters of its stacks add up to more than any program can do");
+    }
+  };
+  std::uint64_t peak_magnitude = 0;
+  for (std::size_t i = 0; i < p.stacks.size(); ++i) {
+    check_index(p.stacks[i].node, p.nodes.size(), "stack", i);
+    const counters& count = p.stacks[i].count;
+    add(sum.allocations, count.allocations);
+    add(sum.allocated_bytes, count.allocated_bytes);
+    add(sum.frees, count.frees);
+    add(sum.freed_bytes, count.freed_bytes);
+    add(sum.temporaries, count.temporaries);
+    add(sum.reallocations, count.reallocations);
+    const auto peak = static_cast<std::uint64_t>(count.peak_bytes);
+    add(peak_magnitude, count.peak_bytes < 0 ? 0 - peak : peak);
+  }
+}
+
+void check_numbers(const profile& p) {
+  check_values("the process", max_time_ns,
+               {p.process.start_realtime_ns, p.process.duration_ns, p.peak.time_ns.value_or(0)});
+  for (const auto& module : p.modules) {
+    check_values("a module", max_time_ns, {module.loaded_ns, module.unloaded_ns.value_or(0)});
+  }
+  for (const auto& thread : p.threads) {
+    check_values("a thread", max_time_ns, {thread.start_ns, thread.end_ns.value_or(0)});
+  }
+  for (const auto& point : p.timeline) {
+    check_values("the timeline", max_time_ns, {point.time_ns});
+    check_values("the timeline", max_bytes, {point.live_bytes, point.live_blocks});
+  }
+  for (const auto* map : {&p.memory, &p.memory_peak}) {
+    if (!*map) continue;
+    const memory_map& m = **map;
+    check_values("the memory map", max_time_ns, {m.time_ns});
+    check_values("the memory map", max_bytes,
+                 {m.rss_bytes, m.live_bytes, m.tag_bytes, m.profiler_bytes, m.allocator_bytes, m.file_bytes,
+                  m.stack_bytes, m.other_bytes});
+  }
+}
+
+}  // namespace
+
+void check(const profile& profile) {
+  check_symbols(profile);
+  check_tree(profile);
+  check_counters(profile);
+  check_numbers(profile);
+}
+
+}  // namespace heapledger::format

@@ -1,0 +1,128 @@
+#include "tool/profile/new_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "tool/profile/error.hpp"
+
+namespace heapledger {
+namespace {
+
+[[noreturn]] void throw_cannot_write(const std::string& path, int error) {
+  const char* advice = "choose another place with -o";
+  if (error == ENOSPC || error == EDQUOT) advice = "make room, or choose another place with -o";
+  if (error == EFBIG) advice = "raise the limit on file sizes (ulimit -f)";
+  if (error == ENOENT || error == ENOTDIR) advice = "make its folder, or choose another place with -o";
+  throw input_error(path, fmt::format("cannot be written ({})", std::strerror(error)), advice);
+}
+
+// Past RLIMIT_FSIZE a write raises SIGXFSZ, which ends the process; held back, the write fails with EFBIG instead.
+class hold_back_signal {
+ public:
+  explicit hold_back_signal(int signal) {
+    sigemptyset(&set_);
+    sigaddset(&set_, signal);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    was_held_ = sigismember(&before_, signal) == 1;
+  }
+  ~hold_back_signal() {
+    const timespec at_once{};
+    if (!was_held_) sigtimedwait(&set_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  hold_back_signal(const hold_back_signal&) = delete;
+  hold_back_signal& operator=(const hold_back_signal&) = delete;
+
+ private:
+  sigset_t set_{};
+  sigset_t before_{};
+  bool was_held_ = false;
+};
+
+// The error number, or 0.
+int write_all(int fd, std::string_view bytes, int signal) {
+  const hold_back_signal hold(signal);
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    if (written == 0) return ENOSPC;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+std::string temporary_name(const std::string& path, unsigned attempt) {
+  static std::atomic<unsigned> serial{0};
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  return fmt::format("{}.heapledger-{}-{}-{}.tmp", folder, getpid(), serial++, attempt);
+}
+
+}  // namespace
+
+new_file::new_file(const std::string& path) : path_(path) {
+  for (unsigned attempt = 0; fd_ < 0; ++attempt) {
+    temporary_ = temporary_name(path_, attempt);
+    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd_ < 0 && (errno != EEXIST || attempt == 1000)) fail(errno);
+  }
+}
+
+new_file::~new_file() {
+  if (fd_ >= 0) close(fd_);
+  if (!named_) unlink(temporary_.c_str());
+}
+
+void new_file::fail(int error) const {
+  throw_cannot_write(path_, error);
+}
+
+void new_file::write(std::string_view bytes) {
+  if (const int error = write_all(fd_, bytes, SIGXFSZ)) fail(error);
+}
+
+// Some file systems find out only here that there is no room.
+void new_file::finish(bool durable) {
+  if (durable && fsync(fd_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
+  const int fd = fd_;
+  fd_ = -1;
+  if (close(fd) != 0 && errno != EINTR) fail(errno);
+}
+
+bool new_file::appear() {
+  finish(false);
+  int error = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+  if (error == EINVAL || error == ENOSYS) {  // NFS, for one: a second name, then not the first one any more
+    error = link(temporary_.c_str(), path_.c_str()) == 0 ? 0 : errno;
+    if (error == 0) unlink(temporary_.c_str());
+  }
+  if (error == EEXIST) return false;
+  if (error != 0) fail(error);
+  named_ = true;
+  return true;
+}
+
+// On disk before the old file is gone: a power failure must not take both.
+void new_file::replace() {
+  finish(true);
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
+  named_ = true;
+}
+
+void write_to_device(const std::string& path, std::string_view bytes) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) throw_cannot_write(path, errno);
+  const int error = write_all(fd, bytes, SIGPIPE);
+  close(fd);
+  if (error != 0) throw_cannot_write(path, error);
+}
+
+}  // namespace heapledger

@@ -1,0 +1,204 @@
+// Every field of the payload with its number, once, for both directions: the twin of heapledger.proto.
+//
+// fields(archive, object) names each member to the archive. archive(number, member) stores or loads it;
+// archive.table(number, ...) holds columns: one packed field for each member of all rows. A number is never given a
+// second meaning; a new member gets a new number, and old readers skip it.
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tool/profile/columns.hpp"
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::format {
+
+template <class T, class U>
+concept is = std::same_as<std::remove_const_t<T>, U>;
+
+// Scopes form a tree as stacks do. Scope 0 is the whole process and is not in the table: entry i is scope i + 1.
+struct scope_entry {
+  std::string name;
+  std::uint32_t parent = 0;
+};
+
+// What the file keeps flat where the model has a vector in each row.
+struct flat_columns {
+  std::vector<scope_entry> scopes;
+  std::vector<std::uint32_t> stack_scopes;   // a row for each stack
+  std::vector<std::uint32_t> symbol_counts;  // a row for each location
+  std::vector<std::uint32_t> symbols;        // of all locations, one after the other
+};
+
+inline constexpr auto itself = [](auto& row) -> auto& {
+  return row;
+};
+
+void fields(auto& archive, is<process_info> auto& p) {
+  archive(1, p.pid);
+  archive(2, p.parent_pid);
+  archive(3, p.exe);
+  archive(4, p.command);
+  archive(5, p.start_realtime_ns);
+  archive(6, p.duration_ns);
+  archive(7, p.ended);
+  archive(8, p.exit_code);
+  archive(9, p.signal);
+  archive(10, p.forked);
+  archive(11, p.stacks);
+  archive(12, p.depth_limit);
+  archive(13, p.host);
+}
+
+void fields(auto& archive, is<peak_info> auto& p) {
+  archive(1, p.error_bytes);
+  archive(2, p.time_ns);
+}
+
+void fields(auto& archive, is<module_info> auto& m) {
+  archive(1, m.start);
+  archive(2, m.end);
+  archive(3, m.bias);
+  archive(4, m.path);
+  archive(5, m.build_id);
+  archive(6, m.loaded_ns);
+  archive(7, m.unloaded_ns);
+}
+
+void fields(auto& archive, is<thread_info> auto& t) {
+  archive(1, t.tid);
+  archive(2, t.name);
+  archive(3, t.start_ns);
+  archive(4, t.end_ns);
+  archive(5, t.allocations);
+  archive(6, t.frees);
+  archive(7, t.allocated_bytes);
+  archive(8, t.freed_bytes);
+}
+
+void fields(auto& archive, is<size_bucket> auto& b) {
+  archive(1, b.from);
+  archive(2, b.to);
+  archive(3, b.allocations);
+}
+
+void fields(auto& archive, is<memory_map> auto& m) {
+  archive(1, m.time_ns);
+  archive(2, m.rss_bytes);
+  archive(3, m.live_bytes);
+  archive(4, m.tag_bytes);
+  archive(5, m.profiler_bytes);
+  archive(6, m.allocator_bytes);
+  archive(7, m.file_bytes);
+  archive(8, m.stack_bytes);
+  archive(9, m.other_bytes);
+}
+
+void fields(auto& archive, is<error_entry> auto& e) {
+  archive(1, e.kind);
+  archive(2, e.stack);
+  archive(3, e.count);
+}
+
+void fields(auto& archive, is<profiler_info> auto& p) {
+  archive(1, p.segment_bytes);
+  archive(2, p.private_bytes);
+  archive(3, p.tag_bytes);
+  archive(4, p.accounts);
+  archive(5, p.nodes);
+  archive(6, p.inherited_freed_bytes);
+  archive(7, p.checked_stacks);
+  archive(8, p.checked_differences);
+  archive(9, p.losses);
+}
+
+void fields(auto& archive, is<scope_entry> auto& s) {
+  archive(1, s.name);
+  archive(2, s.parent);
+}
+
+void columns(auto& table, is<std::vector<frame_info>> auto& rows) {
+  table.column(
+      1, rows, [](auto& f) -> auto& { return f.function; }, optional_index<delta>{});
+  table.column(
+      2, rows, [](auto& f) -> auto& { return f.file; }, optional_index<delta>{});
+  table.column(
+      3, rows, [](auto& f) -> auto& { return f.line; }, plain{});
+}
+
+void columns(auto& table, is<std::vector<location>> auto& rows, auto& flat) {
+  table.column(
+      1, rows, [](auto& l) -> auto& { return l.address; }, delta{});
+  table.column(
+      2, rows, [](auto& l) -> auto& { return l.module; }, optional_index<plain>{});
+  table.column(3, flat.symbol_counts, itself, plain{});
+  table.list(4, flat.symbols, delta{});
+}
+
+void columns(auto& table, is<std::vector<stack_node>> auto& rows) {
+  table.column(
+      1, rows, [](auto& n) -> auto& { return n.parent; }, distance{});
+  table.column(
+      2, rows, [](auto& n) -> auto& { return n.location; }, optional_index<delta>{});
+}
+
+void columns(auto& table, is<std::vector<stack_entry>> auto& rows, auto& flat) {
+  table.column(
+      1, rows, [](auto& s) -> auto& { return s.id; }, delta{});
+  table.column(
+      2, rows, [](auto& s) -> auto& { return s.node; }, delta{});
+  table.column(3, flat.stack_scopes, itself, plain{});
+  table.column(
+      4, rows, [](auto& s) -> auto& { return s.count.allocations; }, plain{});
+  table.column(
+      5, rows, [](auto& s) -> auto& { return s.count.allocated_bytes; }, plain{});
+  table.column(
+      6, rows, [](auto& s) -> auto& { return s.count.frees; },
+      left_of{[&rows](std::size_t row) { return rows[row].count.allocations; }});
+  table.column(
+      7, rows, [](auto& s) -> auto& { return s.count.freed_bytes; },
+      left_of{[&rows](std::size_t row) { return rows[row].count.allocated_bytes; }});
+  table.column(
+      8, rows, [](auto& s) -> auto& { return s.count.temporaries; }, plain{});
+  table.column(
+      9, rows, [](auto& s) -> auto& { return s.count.reallocations; }, plain{});
+  table.column(
+      10, rows, [](auto& s) -> auto& { return s.count.peak_bytes; }, signed_plain{});
+}
+
+void columns(auto& table, is<std::vector<timeline_point>> auto& rows) {
+  table.column(
+      1, rows, [](auto& t) -> auto& { return t.time_ns; }, delta{});
+  table.column(
+      2, rows, [](auto& t) -> auto& { return t.live_bytes; }, delta{});
+  table.column(
+      3, rows, [](auto& t) -> auto& { return t.live_blocks; }, delta{});
+  table.column(
+      4, rows, [](auto& t) -> auto& { return t.allocations; }, delta{});
+  table.column(
+      5, rows, [](auto& t) -> auto& { return t.rss_bytes; }, delta{});
+}
+
+void fields(auto& archive, is<profile> auto& p, auto& flat) {
+  archive(1, p.process);
+  archive(2, p.peak);
+  archive(3, p.symbolized);
+  archive(4, p.strings);
+  archive.table(5, [&](auto& table) { columns(table, p.frames); });
+  archive(6, p.modules);
+  archive.table(7, [&](auto& table) { columns(table, p.locations, flat); });
+  archive.table(8, [&](auto& table) { columns(table, p.nodes); });
+  archive(9, flat.scopes);
+  archive.table(10, [&](auto& table) { columns(table, p.stacks, flat); });
+  archive(11, p.threads);
+  archive(12, p.sizes);
+  archive.table(13, [&](auto& table) { columns(table, p.timeline); });
+  archive(14, p.memory);
+  archive(15, p.memory_peak);
+  archive(16, p.errors);
+  archive(17, p.profiler);
+}
+
+}  // namespace heapledger::format

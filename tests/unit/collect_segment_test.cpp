@@ -1,0 +1,235 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "segment_builder.hpp"
+#include "tool/collect/segment.hpp"
+#include "tool/profile/error.hpp"
+
+namespace heapledger::collect {
+namespace {
+
+using testing::memory_file;
+using testing::segment_builder;
+
+profile collected(segment_builder& builder) {
+  const memory_file file(builder.bytes());
+  return collect_segment(file.path());
+}
+
+const stack_entry& stack_of(const profile& from, std::uint32_t account) {
+  const auto found = std::find_if(from.stacks.begin(), from.stacks.end(), [&](const auto& s) { return s.id == account; });
+  if (found == from.stacks.end()) throw std::runtime_error("no such stack");
+  return *found;
+}
+
+TEST(collect_segment, reads_who_the_process_was) {
+  segment_builder builder;
+  builder.header.parent_pid = 7;
+  builder.header.forked = 1;
+  builder.header.stacks = wire::stacks_mode::frame_pointer;
+  builder.header.depth_limit = 30;
+  builder.header.state = wire::lifecycle::exited;
+  builder.header.end_monotonic_ns = builder.header.start_monotonic_ns + 250;
+  const auto result = collected(builder);
+  EXPECT_EQ(result.process.exe, "/usr/bin/program");
+  EXPECT_EQ(result.process.command, (std::vector<std::string>{"program", "-x", "two words"}));
+  EXPECT_EQ(result.process.parent_pid, 7u);
+  EXPECT_TRUE(result.process.forked);
+  EXPECT_EQ(result.process.stacks, "fp");
+  EXPECT_EQ(result.process.depth_limit, 30u);
+  EXPECT_EQ(result.process.ended, ending::exited);
+  EXPECT_EQ(result.process.duration_ns, 250);
+  EXPECT_FALSE(result.process.exit_code.has_value());
+}
+
+TEST(collect_segment, adds_up_the_cells_of_all_writers) {
+  segment_builder builder;
+  const auto account = builder.add_account(builder.add_node(0, 0x1000));
+  builder.accounts[account].allocations = 5;
+  builder.accounts[account].allocated_bytes = 500;
+  builder.accounts[account].temporaries = 1;
+  auto& other = builder.add_cell(account);  // a thread that frees what another allocated
+  other.frees = 3;
+  other.freed_bytes = 300;
+  other.reallocations = 2;
+  builder.add_cell(account).id = 0;  // free cells do not count
+  builder.cells.back().allocations = 99;
+  builder.header.peak_bytes = 500;
+  const auto result = collected(builder);
+  ASSERT_EQ(result.stacks.size(), 1u);
+  const auto& count = result.stacks[0].count;
+  EXPECT_EQ(count.allocations, 5u);
+  EXPECT_EQ(count.live_blocks(), 2);
+  EXPECT_EQ(count.live_bytes(), 200);
+  EXPECT_EQ(count.temporaries, 1u);
+  EXPECT_EQ(count.reallocations, 2u);
+}
+
+TEST(collect_segment, drops_accounts_that_hold_nothing) {
+  segment_builder builder;
+  builder.add_account(builder.add_node(0, 0x1000));
+  const auto used = builder.add_account(builder.add_node(0, 0x2000));
+  builder.accounts[used].allocations = 1;
+  const auto result = collected(builder);
+  ASSERT_EQ(result.stacks.size(), 1u);
+  EXPECT_EQ(result.stacks[0].id, used);
+  EXPECT_EQ(result.nodes.size(), 2u);
+  EXPECT_EQ(result.locations.size(), 1u);
+}
+
+TEST(collect_segment, takes_an_unfinished_fold_from_its_journal) {
+  segment_builder builder;
+  const auto account = builder.add_account(0);
+  builder.add_cell(account).allocations = 10;  // the source, not yet emptied
+  builder.add_cell(account).allocations = 7;   // the destination, half written
+  auto& fold = builder.header.folds[3];
+  fold.state = wire::fold_state::valid;
+  fold.source = 0;
+  fold.destination = 1;
+  fold.after.id = account + 1;
+  fold.after.allocations = 15;
+  EXPECT_EQ(collected(builder).totals().allocations, 15u);
+  fold.state = wire::fold_state::idle;
+  EXPECT_EQ(collected(builder).totals().allocations, 17u);
+}
+
+TEST(collect_segment, takes_the_peak_of_its_epoch_and_the_net_elsewhere) {
+  segment_builder builder;
+  builder.header.peak_epoch = 4;
+  builder.header.peak_bytes = 1100;
+  builder.header.peak_monotonic_ns = builder.header.start_monotonic_ns + 77;
+  const auto changed = builder.add_account(builder.add_node(0, 0x1000));
+  builder.accounts[changed] = {.allocations = 2, .allocated_bytes = 1000, .frees = 2, .freed_bytes = 1000,
+                               .temporaries = 0, .reallocations = 0, .peak_bytes = 1000, .peak_epoch = 4, .id = 1};
+  const auto unchanged = builder.add_account(builder.add_node(0, 0x2000));
+  builder.accounts[unchanged] = {.allocations = 1, .allocated_bytes = 100, .frees = 0, .freed_bytes = 0,
+                                 .temporaries = 0, .reallocations = 0, .peak_bytes = 5, .peak_epoch = 3, .id = 1};
+  const auto result = collected(builder);
+  EXPECT_EQ(stack_of(result, changed).count.peak_bytes, 1000);
+  EXPECT_EQ(stack_of(result, unchanged).count.peak_bytes, 100);
+  EXPECT_EQ(result.peak.error_bytes, 0u);
+  EXPECT_EQ(result.peak.time_ns, 77);
+}
+
+TEST(collect_segment, the_peak_is_now_when_more_lives_than_was_recorded) {
+  segment_builder builder;
+  builder.header.peak_bytes = 99;
+  const auto account = builder.add_account(0);
+  builder.accounts[account] = {.allocations = 1, .allocated_bytes = 100, .frees = 0, .freed_bytes = 0, .temporaries = 0,
+                               .reallocations = 0, .peak_bytes = 3, .peak_epoch = 1, .id = 1};
+  builder.header.threaded = 1;
+  builder.header.hold_back_bytes = 4096;
+  builder.header.peak_threads = 3;
+  const auto result = collected(builder);
+  EXPECT_EQ(result.totals().peak_bytes, 100);
+  EXPECT_EQ(result.peak.error_bytes, 3u * 4096);
+  EXPECT_EQ(result.peak.time_ns, result.process.duration_ns);
+}
+
+TEST(collect_segment, places_are_inside_the_call_and_relative_to_their_module) {
+  segment_builder builder;
+  const auto module = builder.add_module(0x7f0000001000, 0x7f0000003000, 0x7f0000000000, "/lib/libx.so");
+  builder.modules[0].build_id_bytes = 3;
+  builder.modules[0].build_id[0] = 0xab;
+  builder.modules[0].build_id[2] = 0x01;
+  const auto outer = builder.add_node(0, 0x7f0000001234, module);
+  const auto at_signal = builder.add_node(outer, 0x7f0000001500 | wire::node_exact_address, module);
+  const auto outside = builder.add_node(at_signal, 0x5000, module);
+  builder.accounts[builder.add_account(outside)].allocations = 1;
+  const auto result = collected(builder);
+  ASSERT_EQ(result.nodes.size(), 4u);
+  const auto place = [&](std::uint32_t node) { return result.locations[result.nodes[node].location]; };
+  EXPECT_EQ(place(1).address, 0x1233u);
+  EXPECT_EQ(place(1).module, 0u);
+  // Bit 47 is the mark, so the address itself loses nothing that a user-space address has.
+  EXPECT_EQ(place(2).address, 0x1500u);
+  EXPECT_EQ(place(3).address, 0x4fffu);
+  EXPECT_EQ(place(3).module, none);
+  EXPECT_EQ(result.nodes[3].parent, 2u);
+  EXPECT_EQ(result.modules[0].build_id, "ab0001");
+  EXPECT_EQ(result.modules[0].path, "/lib/libx.so");
+}
+
+TEST(collect_segment, one_location_for_a_place_that_many_stacks_share) {
+  segment_builder builder;
+  const auto first = builder.add_node(builder.add_node(0, 0x1000), 0x9000);
+  const auto second = builder.add_node(builder.add_node(0, 0x2000), 0x9000);
+  builder.accounts[builder.add_account(first)].allocations = 1;
+  builder.accounts[builder.add_account(second)].allocations = 1;
+  builder.nodes[second].where |= wire::node_unloaded;
+  const auto result = collected(builder);
+  EXPECT_EQ(result.nodes.size(), 5u);
+  EXPECT_EQ(result.locations.size(), 3u);
+}
+
+TEST(collect_segment, nodes_that_are_not_there_yet_do_not_break_a_stack) {
+  segment_builder builder;
+  const auto blank = builder.add_node(builder.add_node(0, 0x1000), 0);
+  const auto inner = builder.add_node(blank, 0x3000);
+  const auto orphan = builder.add_node(55, 0x4000);
+  builder.accounts[builder.add_account(inner)].allocations = 1;
+  builder.accounts[builder.add_account(orphan)].allocations = 1;
+  builder.accounts[builder.add_account(77)].allocations = 1;
+  const auto result = collected(builder);
+  ASSERT_EQ(result.stacks.size(), 3u);
+  EXPECT_EQ(result.nodes.size(), 4u);  // root, 0x1000, 0x3000 below it, the orphan below the root
+  EXPECT_EQ(result.nodes[result.stacks[0].node].parent, 1u);
+  EXPECT_EQ(result.nodes[result.stacks[1].node].parent, 0u);
+  EXPECT_EQ(result.stacks[2].node, 0u);
+}
+
+TEST(collect_segment, reads_threads_sizes_errors_and_losses) {
+  segment_builder builder;
+  builder.add_thread(11, "worker-number-15").allocations = 4;
+  builder.threads.back().state = wire::thread_state::ended;
+  builder.threads.back().end_ns = builder.header.start_monotonic_ns + 5;
+  builder.writers.resize(2);
+  builder.writers[0].sizes[0] = 1;
+  builder.writers[0].sizes[5] = 2;
+  builder.writers[1].sizes[5] = 3;
+  const auto account = builder.add_account(0);
+  builder.accounts[account].allocations = 10;
+  builder.errors.push_back({.kind = wire::error_kind::overflow, .account = account, .count = 2});
+  builder.errors.push_back({.kind = static_cast<wire::error_kind>(9), .account = account, .count = 2});
+  builder.errors.push_back({.kind = wire::error_kind::mismatch, .account = 1000, .count = 2});
+  builder.header.losses[static_cast<std::size_t>(wire::loss::foreign_frees)] = 8;
+  builder.header.large_blocks = 4;
+  const auto result = collected(builder);
+  ASSERT_EQ(result.threads.size(), 1u);
+  EXPECT_EQ(result.threads[0].name, "worker-number-1");
+  EXPECT_EQ(result.threads[0].end_ns, 5);
+  ASSERT_EQ(result.sizes.size(), 2u);
+  EXPECT_EQ(result.sizes[0].to, 0u);
+  EXPECT_EQ(result.sizes[1].from, 16u);
+  EXPECT_EQ(result.sizes[1].to, 31u);
+  EXPECT_EQ(result.sizes[1].allocations, 5u);
+  ASSERT_EQ(result.errors.size(), 1u);
+  EXPECT_EQ(result.errors[0].kind, "overflow");
+  EXPECT_EQ(result.profiler.losses, (std::map<std::string, std::uint64_t>{{"foreign_frees", 8}}));
+  EXPECT_EQ(result.profiler.tag_bytes, 8u * (10 - 4));
+}
+
+TEST(collect_segment, a_killed_process_is_lost_and_its_duration_is_the_last_known_moment) {
+  segment_builder builder;
+  builder.add_thread(1, "main").start_ns = builder.header.start_monotonic_ns + 123;
+  const auto result = collected(builder);
+  EXPECT_EQ(result.process.ended, ending::lost);
+  EXPECT_EQ(result.process.duration_ns, 123);
+}
+
+TEST(collect_segment, a_process_that_maps_the_segment_still_runs) {
+  segment_builder builder;
+  builder.header.pid = static_cast<std::uint32_t>(::getpid());
+  builder.header.start_monotonic_ns = UINT64_MAX / 4;  // long after this process began
+  const memory_file file(builder.bytes());
+  EXPECT_EQ(collect_segment(file.path()).process.ended, ending::exited);  // it lives, but as another image
+  void* const mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.fd(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  EXPECT_EQ(collect_segment(file.path()).process.ended, ending::running);
+  ::munmap(mapped, 4096);
+}
+
+}  // namespace
+}  // namespace heapledger::collect

@@ -1,0 +1,63 @@
+// The published schema against the code, with protoc as the judge: what we write it must read, field by field, and
+// what it writes we must read. The golden file keeps later versions honest: they must read what this one wrote.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "full_profile.hpp"
+#include "temporary_folder.hpp"
+#include "tool/profile/container.hpp"
+#include "tool/profile/payload.hpp"
+#include "tool/profile/read.hpp"
+#include "tool/profile/write.hpp"
+
+namespace heapledger {
+namespace {
+
+const std::string source = HEAPLEDGER_SOURCE_DIR;
+const std::string golden = source + "/tests/unit/data/profile_v1";
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// Runs protoc with the schema; `mode` is --decode or --encode.
+std::string protoc(const std::string& mode, const std::string& input) {
+  const temporary_folder folder;
+  std::ofstream(folder / "in", std::ios::binary) << input;
+  const std::string command = "protoc --proto_path='" + source + "/src/tool/profile' " + mode +
+                              "=heapledger.Profile heapledger.proto < '" + folder / "in" + "' > '" + folder / "out'";
+  const int status = std::system(command.c_str());
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command;
+  return contents(folder / "out");
+}
+
+TEST(ProfileSchema, ProtocReadsWhatWeWrite) {
+  EXPECT_EQ(protoc("--decode", format::encode(full_profile())), contents(golden + ".txt"));
+}
+
+TEST(ProfileSchema, WeReadWhatProtocWrites) {
+  EXPECT_EQ(format::decode(protoc("--encode", contents(golden + ".txt"))), full_profile());
+}
+
+// docs/profile-format.md shows how to get at the payload: 40 bytes, then zstd.
+TEST(ProfileSchema, TheFileIsHeaderAndFrame) {
+  const std::string file = format::pack("payload");
+  EXPECT_EQ(file.substr(0, 8), "\x89HLP\r\n\x1a\n");
+  EXPECT_EQ(file.substr(8, 16), std::string("\1\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0", 16));
+  EXPECT_EQ(file.substr(40, 4), "\x28\xb5\x2f\xfd");
+}
+
+// HEAPLEDGER_WRITE_GOLDEN=1 writes the file anew, for a new format version only.
+TEST(ProfileGolden, StillReadsFormat1) {
+  if (std::getenv("HEAPLEDGER_WRITE_GOLDEN") != nullptr) write_profile(full_profile(), golden + ".hlp", true);
+  EXPECT_EQ(read_profile(golden + ".hlp"), full_profile());
+}
+
+}  // namespace
+}  // namespace heapledger

@@ -1,0 +1,161 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include "full_profile.hpp"
+#include "temporary_folder.hpp"
+#include "tool/profile/error.hpp"
+#include "tool/profile/read.hpp"
+#include "tool/profile/write.hpp"
+
+namespace heapledger {
+namespace {
+
+using names = std::vector<std::string>;
+
+void put(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::string refusal(const std::string& path, bool overwrite) {
+  try {
+    write_profile(full_profile(), path, overwrite);
+  } catch (const input_error& error) {
+    return error.what();
+  }
+  return "written";
+}
+
+class ProfileWrite : public testing::Test {
+ protected:
+  temporary_folder folder_;
+  std::string path_ = folder_ / "a.hlp";
+};
+
+TEST_F(ProfileWrite, ReadsBackAndLeavesNothingElse) {
+  write_profile(full_profile(), path_, false);
+  EXPECT_EQ(read_profile(path_), full_profile());
+  EXPECT_EQ(folder_.names(), names{"a.hlp"});
+}
+
+TEST_F(ProfileWrite, ANameWithoutFolderIsInTheCurrentOne) {
+  const std::string before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  write_profile(full_profile(), "b.hlp", false);
+  std::filesystem::current_path(before);
+  EXPECT_EQ(folder_.names(), names{"b.hlp"});
+}
+
+TEST_F(ProfileWrite, AnExistingFileStaysUnlessAsked) {
+  put(path_, "precious");
+  EXPECT_EQ(refusal(path_, false), path_ + ": the file exists; choose another name with -o, or overwrite it with -f");
+  EXPECT_EQ(contents(path_), "precious");
+  EXPECT_EQ(folder_.names(), names{"a.hlp"});
+  write_profile(full_profile(), path_, true);
+  EXPECT_EQ(read_profile(path_), full_profile());
+  EXPECT_EQ(folder_.names(), names{"a.hlp"});
+}
+
+TEST_F(ProfileWrite, OfManyWritersOneWins) {
+  std::atomic<int> winners{0};
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 8; ++i) writers.emplace_back([&] { winners += refusal(path_, false) == "written" ? 1 : 0; });
+  for (auto& writer : writers) writer.join();
+  EXPECT_EQ(winners, 1);
+  EXPECT_EQ(folder_.names(), names{"a.hlp"});
+}
+
+TEST_F(ProfileWrite, TheModeFollowsTheUmask) {
+  for (const mode_t mask : {0022, 0077, 0000}) {
+    const mode_t before = umask(mask);
+    write_profile(full_profile(), path_, true);
+    umask(before);
+    struct stat status {};
+    ASSERT_EQ(stat(path_.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0666U & ~mask);
+  }
+}
+
+TEST_F(ProfileWrite, ALinkIsFollowedOnlyToOverwrite) {
+  put(folder_ / "target", "old");
+  ASSERT_EQ(symlink("target", path_.c_str()), 0);
+  EXPECT_NE(refusal(path_, false).find("the file exists"), std::string::npos);
+  write_profile(full_profile(), path_, true);
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  EXPECT_EQ(read_profile(folder_ / "target"), full_profile());
+
+  const std::string dangling = folder_ / "dangling";
+  ASSERT_EQ(symlink("nowhere", dangling.c_str()), 0);
+  EXPECT_NE(refusal(dangling, false).find("the file exists"), std::string::npos);
+  EXPECT_EQ(folder_.names(), (names{"a.hlp", "dangling", "target"}));
+}
+
+TEST_F(ProfileWrite, SaysWhyItCannot) {
+  EXPECT_EQ(refusal(folder_ / "no/a.hlp", false),
+            folder_ / "no/a.hlp" +
+                ": cannot be written (No such file or directory); make its folder, or choose another place with -o");
+  EXPECT_EQ(refusal(folder_.path(), true), folder_.path() + ": this is a folder; choose a file name with -o");
+  put(path_, "a file");
+  EXPECT_NE(refusal(path_ + "/b.hlp", false).find("Not a directory"), std::string::npos);
+  EXPECT_EQ(refusal("/dev/full", true),
+            "/dev/full: cannot be written (No space left on device); make room, or choose another place with -o");
+}
+
+TEST_F(ProfileWrite, ADeviceIsWrittenToAndStaysADevice) {
+  write_profile(full_profile(), "/dev/null", true);
+  write_profile(full_profile(), "/dev/null", false);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+// No room is simulated by a limit on file sizes; the path through write(2) is the same.
+TEST_F(ProfileWrite, WithoutRoomTheOldFileStaysAndNoPieceIsLeft) {
+  put(path_, "precious");
+  const auto write_with_limit = [&] {
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit limit{64, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const std::string said = refusal(path_, true);
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::cerr << said;
+    _exit(7);
+  };
+  EXPECT_EXIT(write_with_limit(), testing::ExitedWithCode(7), "cannot be written .File too large.; raise the limit");
+  EXPECT_EQ(contents(path_), "precious");
+  EXPECT_EQ(folder_.names(), names{"a.hlp"});
+}
+
+TEST_F(ProfileWrite, NothingInconsistentIsWritten) {
+  profile p = full_profile();
+  p.nodes[2].parent = 2;
+  try {
+    write_profile(p, path_, false);
+    ADD_FAILURE() << "was written";
+  } catch (const input_error& error) {
+    EXPECT_EQ(std::string(error.what()), path_ +
+                                             ": the profile cannot be written: stack node 2 has no parent before "
+                                             "it; please report this as a bug of heapledger");
+  }
+  EXPECT_TRUE(folder_.names().empty());
+}
+
+TEST(InputError, IsOneLine) {
+  EXPECT_STREQ(input_error("a\nb\x1b[31m", "what", "do").what(), "a\\x0ab\\x1b[31m: what; do");
+  EXPECT_EQ(printable("caf\xc3\xa9 \xc2\x9b\x7f\xc2"), "caf\xc3\xa9 \\u009b\\x7f\xc2");
+}
+
+}  // namespace
+}  // namespace heapledger
