@@ -82,7 +82,7 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
       continue;
     }
     page.heading(title_of(p, by));
-    if (same && (by == measure::live || by == measure::peak)) page.line("  (the peak was at the end)", tone::faint);
+    if (same && (by == measure::live || by == measure::peak)) page.line("  (this is the peak as well)", tone::faint);
     site_section_options section;
     section.by = by;
     section.depth = options.depth;
