@@ -22,7 +22,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 // Spellings that say nothing to a reader.
 std::string plain_spelling(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> known = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> known = {{
+      {"(anonymous namespace)::", ""},
       {"> >", ">>"},
       {"> >", ">>"},  // ">> >" is left by the first pass
       {"std::__cxx11::", "std::"},

@@ -88,6 +88,7 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
     section.depth = options.depth;
     section.full_recursion = options.full_recursion;
     section.top = options.top;
+    section.aside = i > 0;
     section.usual = i == 0 ? sites_in_first_list : sites_in_other_lists;
     write_sites(page, sites, section);
   }
