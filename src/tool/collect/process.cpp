@@ -19,14 +19,14 @@ namespace {
 constexpr std::size_t stat_limit = 4096;
 constexpr std::size_t maps_limit = std::size_t{64} << 20;
 
-// linux/pidfd.h of 6.15 and later.
+// The first version of the structure in linux/pidfd.h, which every later kernel takes.
 struct pidfd_info {
   std::uint64_t mask;
   std::uint64_t cgroup_id;
-  std::uint32_t ids[12];
-  std::int32_t exit_code;
+  std::uint32_t process_and_user_ids[11];
+  std::int32_t exit_code;  // a wait status
 };
-static_assert(sizeof(pidfd_info) == 72);
+static_assert(sizeof(pidfd_info) == 64);
 constexpr std::uint64_t pidfd_info_exit = 1 << 3;
 constexpr unsigned long pidfd_get_info = _IOWR(0xFF, 11, pidfd_info);
 
