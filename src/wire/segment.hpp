@@ -9,7 +9,7 @@
 // The file is sparse: a page that holds nothing yet takes no memory. All integers are little endian.
 //
 // What a reader adds up. The books of account A are the sum of
-//   accounts[A]                 written by one writer with plain stores
+//   accounts[A]                 written by one writer, its owner, with plain stores
 //   every cells[i] with id == A+1   other writers' deltas, and what was folded when a delta table was full
 // A fold moves numbers from one cell to another and is journalled (`fold_journal`): a reader that finds a journal
 // entry in state `valid` takes the values in it for the destination, and ignores the source.
@@ -40,7 +40,7 @@ struct alignas(64) cell {
   std::uint64_t reallocations;  // allocations that came from realloc of a block
   std::int64_t peak_bytes;      // net bytes of this cell at the peak that began epoch `peak_epoch`
   std::uint32_t peak_epoch;     // when it differs from the header's, the net bytes have not changed since the peak
-  std::uint32_t id;             // in `accounts`: writer + 1 that owns it; in `cells`: account + 1; 0 is free
+  std::uint32_t id;             // in `cells`: account + 1, 0 is free; in `accounts`: unused
 };
 static_assert(sizeof(cell) == 64 && offsetof(cell, peak_bytes) == 48 && offsetof(cell, id) == 60);
 
@@ -49,7 +49,7 @@ struct account_key {
   std::uint32_t node;    // index into nodes: the innermost frame; 0 is "no stack"
   std::uint32_t scope;   // 0 is the whole process
   std::uint32_t shared;  // cell + 1 that folds go to; 0 is none yet
-  std::uint32_t reserved;
+  std::uint32_t owner;   // writer + 1 that books into accounts[] itself
 };
 static_assert(sizeof(account_key) == 16);
 

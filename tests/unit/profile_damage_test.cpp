@@ -7,7 +7,7 @@
 #include <protozero/pbf_writer.hpp>
 #include <thread>
 
-#include "sample_profile.hpp"
+#include "full_profile.hpp"
 #include "temporary_folder.hpp"
 #include "tool/profile/container.hpp"
 #include "tool/profile/error.hpp"
@@ -18,7 +18,9 @@
 namespace heapledger {
 namespace {
 
-std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 // What the reader says about a file; "" if it reads it.
 std::string verdict(const std::string& file) {
@@ -31,7 +33,9 @@ std::string verdict(const std::string& file) {
   }
 }
 
-std::string sample_file() { return format::pack(format::encode(sample_profile())); }
+std::string sample_file() {
+  return format::pack(format::encode(full_profile()));
+}
 
 void put_u32(std::string& file, std::size_t offset, std::uint32_t value) {
   for (unsigned i = 0; i < 4; ++i) file[offset + i] = static_cast<char>(value >> (8 * i));
@@ -81,7 +85,7 @@ TEST(ProfileDamage, EveryBitFlippedBehindTheChecksums) {
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
     verdict(with_checksums(flipped));
   }
-  const std::string payload = format::encode(sample_profile());
+  const std::string payload = format::encode(full_profile());
   for (std::size_t bit = 0; bit < payload.size() * 8; ++bit) {
     std::string flipped = payload;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
@@ -90,7 +94,7 @@ TEST(ProfileDamage, EveryBitFlippedBehindTheChecksums) {
 }
 
 TEST(ProfileDamage, PayloadCutOffAtEveryByte) {
-  const std::string payload = format::encode(sample_profile());
+  const std::string payload = format::encode(full_profile());
   for (std::size_t size = 0; size < payload.size(); ++size) verdict(format::pack(payload.substr(0, size)));
 }
 
@@ -153,7 +157,7 @@ TEST(ProfileFile, ReadsFromAPipe) {
   const std::string pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << sample_file(); });
-  EXPECT_EQ(read_profile(pipe), sample_profile());
+  EXPECT_EQ(read_profile(pipe), full_profile());
   writer.join();
 }
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <protozero/pbf_writer.hpp>
 
-#include "sample_profile.hpp"
+#include "full_profile.hpp"
 #include "tool/profile/container.hpp"
 #include "tool/profile/payload.hpp"
 
@@ -41,7 +41,9 @@ std::string table(unsigned number, const std::vector<std::pair<unsigned, numbers
 }
 
 constexpr unsigned frames = 5, locations = 7, nodes = 8, scopes = 9, stacks = 10;
-std::uint64_t zigzag(std::int64_t value) { return protozero::encode_zigzag64(value); }
+std::uint64_t zigzag(std::int64_t value) {
+  return protozero::encode_zigzag64(value);
+}
 
 std::string scope(const std::string& name, std::uint32_t parent) {
   return message([&](pbf_writer& out) {
@@ -150,7 +152,7 @@ TEST(ProfileHostile, CountersThatOverflowWhenAddedUp) {
 
 TEST(ProfileHostile, TimesAndSizesOutOfRange) {
   const auto refused = [](auto change) {
-    profile p = sample_profile();
+    profile p = full_profile();
     change(p);
     try {
       format::check(p);
@@ -179,7 +181,7 @@ TEST(ProfileHostile, TimesAndSizesOutOfRange) {
 
 // What a later version may add: fields, columns, and values of an enumeration.
 TEST(ProfileHostile, UnknownFieldsAreSkipped) {
-  const std::string payload = format::encode(sample_profile()) + message([](pbf_writer& out) {
+  const std::string payload = format::encode(full_profile()) + message([](pbf_writer& out) {
                                 out.add_uint64(1000, 1);
                                 out.add_bytes(1001, "text");
                                 out.add_fixed64(1002, 1);
@@ -187,11 +189,10 @@ TEST(ProfileHostile, UnknownFieldsAreSkipped) {
                                 out.add_uint64(1, 5);  // known number, unknown type
                                 out.add_message(1, message([](pbf_writer& process) { process.add_bytes(99, "x"); }));
                               });
-  EXPECT_EQ(format::decode(payload), sample_profile());
+  EXPECT_EQ(format::decode(payload), full_profile());
   EXPECT_EQ(refusal(table(nodes, {{1, {0}}, {31, {5, 5, 5}}, {200, {7}}})), "");
-  const std::string ending_of_tomorrow = message([](pbf_writer& out) {
-    out.add_message(1, message([](pbf_writer& process) { process.add_uint64(7, 77); }));
-  });
+  const std::string ending_of_tomorrow = message(
+      [](pbf_writer& out) { out.add_message(1, message([](pbf_writer& process) { process.add_uint64(7, 77); })); });
   EXPECT_EQ(format::decode(ending_of_tomorrow).process.ended, ending::lost);
 }
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "sample_profile.hpp"
+#include "full_profile.hpp"
 #include "tool/profile/container.hpp"
 #include "tool/profile/payload.hpp"
 
@@ -14,11 +14,17 @@ namespace {
 // The same cases in every run, unless RC_PARAMS asks for others.
 const int same_cases = setenv("RC_PARAMS", "seed=20261121 max_success=300", 0);
 
-profile there_and_back(const profile& p) { return format::decode(format::encode(p)); }
+profile there_and_back(const profile& p) {
+  return format::decode(format::encode(p));
+}
 
-TEST(ProfileRoundTrip, EveryFieldOfTheSample) { EXPECT_EQ(there_and_back(sample_profile()), sample_profile()); }
+TEST(ProfileRoundTrip, EveryFieldOfTheSample) {
+  EXPECT_EQ(there_and_back(full_profile()), full_profile());
+}
 
-TEST(ProfileRoundTrip, Empty) { EXPECT_EQ(there_and_back(profile{}), profile{}); }
+TEST(ProfileRoundTrip, Empty) {
+  EXPECT_EQ(there_and_back(profile{}), profile{});
+}
 
 TEST(ProfileRoundTrip, EveryEnding) {
   for (const ending ended : {ending::exited, ending::signaled, ending::running, ending::lost}) {
@@ -56,7 +62,7 @@ TEST(ProfileRoundTrip, ElementsOfDefaultValuesAreKept) {
 }
 
 TEST(ProfileRoundTrip, LargestValues) {
-  profile p = sample_profile();
+  profile p = full_profile();
   p.process.pid = UINT32_MAX;
   p.modules[0].end = UINT64_MAX;
   p.locations[0].address = UINT64_MAX;
@@ -84,12 +90,24 @@ Integer any(Integer from = std::numeric_limits<Integer>::min(), Integer to = std
   return to == std::numeric_limits<Integer>::max() ? *rc::gen::inRange<Integer>(from, to)
                                                    : *rc::gen::inRange<Integer>(from, static_cast<Integer>(to + 1));
 }
-bool any_flag() { return *rc::gen::arbitrary<bool>(); }
-std::string any_text() { return *rc::gen::arbitrary<std::string>(); }
-std::size_t any_size() { return any<std::size_t>(0, 12); }
-std::int64_t any_ns() { return any<std::int64_t>(-(1LL << 61), 1LL << 61); }
-std::int64_t any_bytes() { return any<std::int64_t>(-(1LL << 50), 1LL << 50); }
-std::uint64_t any_count() { return any<std::uint64_t>(0, 1ULL << 50); }
+bool any_flag() {
+  return *rc::gen::arbitrary<bool>();
+}
+std::string any_text() {
+  return *rc::gen::arbitrary<std::string>();
+}
+std::size_t any_size() {
+  return any<std::size_t>(0, 12);
+}
+std::int64_t any_ns() {
+  return any<std::int64_t>(-(1LL << 61), 1LL << 61);
+}
+std::int64_t any_bytes() {
+  return any<std::int64_t>(-(1LL << 50), 1LL << 50);
+}
+std::uint64_t any_count() {
+  return any<std::uint64_t>(0, 1ULL << 50);
+}
 std::uint32_t any_index(std::size_t size, bool may_be_none) {
   const auto index = any<std::uint32_t>(0, static_cast<std::uint32_t>(may_be_none ? size : size - 1));
   return index == size ? none : index;
@@ -112,17 +130,28 @@ std::vector<T> some(Make make) {
 profile any_profile() {
   using u32 = std::uint32_t;
   profile p;
-  p.process = {any<u32>(), any<u32>(), any_text(), some<std::string>(any_text), any_ns(), any_ns(),
-               static_cast<ending>(any<int>(0, 3)), maybe<int>([] { return any<int>(); }),
-               maybe<int>([] { return any<int>(); }), any_flag(), any_text(), any<u32>(), any_text()};
+  p.process = {any<u32>(),
+               any<u32>(),
+               any_text(),
+               some<std::string>(any_text),
+               any_ns(),
+               any_ns(),
+               static_cast<ending>(any<int>(0, 3)),
+               maybe<int>([] { return any<int>(); }),
+               maybe<int>([] { return any<int>(); }),
+               any_flag(),
+               any_text(),
+               any<u32>(),
+               any_text()};
   p.peak = {any<std::uint64_t>(), maybe<std::int64_t>(any_ns)};
   p.strings = some<std::string>(any_text);
   p.frames = some<frame_info>([&] {
     return frame_info{any_index(p.strings.size(), true), any_index(p.strings.size(), true), any<u32>()};
   });
   p.modules = some<module_info>([] {
-    return module_info{any<std::uint64_t>(), any<std::uint64_t>(), any<std::uint64_t>(),       any_text(),
-                       any_text(),           any_ns(),             maybe<std::int64_t>(any_ns)};
+    return module_info{
+        any<std::uint64_t>(),       any<std::uint64_t>(), any<std::uint64_t>(), any_text(), any_text(), any_ns(),
+        maybe<std::int64_t>(any_ns)};
   });
   p.locations = some<location>([&] {
     location place{any<std::uint64_t>(), any_index(p.modules.size(), true), {}};
@@ -134,13 +163,20 @@ profile any_profile() {
     p.nodes.push_back({any_index(p.nodes.size(), false), any_index(p.locations.size(), true)});
   }
   p.stacks = some<stack_entry>([&] {
-    return stack_entry{any<u32>(), any_index(p.nodes.size(), false), some<std::string>(any_text),
+    return stack_entry{any<u32>(),
+                       any_index(p.nodes.size(), false),
+                       some<std::string>(any_text),
                        {any_count(), any_count(), any_count(), any_count(), any_count(), any_count(), any_bytes()}};
   });
   p.threads = some<thread_info>([] {
-    return thread_info{any<u32>(),           any_text(),           any_ns(),
-                       maybe<std::int64_t>(any_ns), any<std::uint64_t>(), any<std::uint64_t>(),
-                       any<std::uint64_t>(), any<std::uint64_t>()};
+    return thread_info{any<u32>(),
+                       any_text(),
+                       any_ns(),
+                       maybe<std::int64_t>(any_ns),
+                       any<std::uint64_t>(),
+                       any<std::uint64_t>(),
+                       any<std::uint64_t>(),
+                       any<std::uint64_t>()};
   });
   p.sizes = some<size_bucket>([] {
     return size_bucket{any<std::uint64_t>(), any<std::uint64_t>(), any<std::uint64_t>()};
@@ -151,9 +187,10 @@ profile any_profile() {
   p.memory = maybe<memory_map>(any_map);
   p.memory_peak = maybe<memory_map>(any_map);
   p.errors = some<error_entry>([] { return error_entry{any_text(), any<u32>(), any<std::uint64_t>()}; });
-  p.profiler = {any<std::uint64_t>(), any<std::uint64_t>(), any<std::uint64_t>(), any<std::uint64_t>(),
-                any<std::uint64_t>(), any<std::uint64_t>(), any<std::uint64_t>(), any<std::uint64_t>(),
-                *rc::gen::arbitrary<std::map<std::string, std::uint64_t>>()};
+  p.profiler = {
+      any<std::uint64_t>(), any<std::uint64_t>(), any<std::uint64_t>(),
+      any<std::uint64_t>(), any<std::uint64_t>(), any<std::uint64_t>(),
+      any<std::uint64_t>(), any<std::uint64_t>(), *rc::gen::arbitrary<std::map<std::string, std::uint64_t>>()};
   p.symbolized = any_flag();
   return p;
 }
@@ -166,7 +203,7 @@ TEST(ProfileRoundTrip, AnyProfile) {
 }
 
 TEST(ProfileRoundTrip, EncodingIsAFunctionOfTheProfile) {
-  const std::string payload = format::encode(sample_profile());
+  const std::string payload = format::encode(full_profile());
   EXPECT_EQ(format::encode(format::decode(payload)), payload);
 }
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "sample_profile.hpp"
+#include "full_profile.hpp"
 #include "temporary_folder.hpp"
 #include "tool/profile/container.hpp"
 #include "tool/profile/payload.hpp"
@@ -38,11 +38,11 @@ std::string protoc(const std::string& mode, const std::string& input) {
 }
 
 TEST(ProfileSchema, ProtocReadsWhatWeWrite) {
-  EXPECT_EQ(protoc("--decode", format::encode(sample_profile())), contents(golden + ".txt"));
+  EXPECT_EQ(protoc("--decode", format::encode(full_profile())), contents(golden + ".txt"));
 }
 
 TEST(ProfileSchema, WeReadWhatProtocWrites) {
-  EXPECT_EQ(format::decode(protoc("--encode", contents(golden + ".txt"))), sample_profile());
+  EXPECT_EQ(format::decode(protoc("--encode", contents(golden + ".txt"))), full_profile());
 }
 
 // docs/profile-format.md shows how to get at the payload: 40 bytes, then zstd.
@@ -55,8 +55,8 @@ TEST(ProfileSchema, TheFileIsHeaderAndFrame) {
 
 // HEAPLEDGER_WRITE_GOLDEN=1 writes the file anew, for a new format version only.
 TEST(ProfileGolden, StillReadsFormat1) {
-  if (std::getenv("HEAPLEDGER_WRITE_GOLDEN") != nullptr) write_profile(sample_profile(), golden + ".hlp", true);
-  EXPECT_EQ(read_profile(golden + ".hlp"), sample_profile());
+  if (std::getenv("HEAPLEDGER_WRITE_GOLDEN") != nullptr) write_profile(full_profile(), golden + ".hlp", true);
+  EXPECT_EQ(read_profile(golden + ".hlp"), full_profile());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-#include "sample_profile.hpp"
+#include "full_profile.hpp"
 #include "temporary_folder.hpp"
 #include "tool/profile/error.hpp"
 #include "tool/profile/read.hpp"
@@ -20,7 +20,9 @@ namespace {
 
 using names = std::vector<std::string>;
 
-void put(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+void put(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 std::string contents(const std::string& path) {
   std::ostringstream text;
@@ -30,7 +32,7 @@ std::string contents(const std::string& path) {
 
 std::string refusal(const std::string& path, bool overwrite) {
   try {
-    write_profile(sample_profile(), path, overwrite);
+    write_profile(full_profile(), path, overwrite);
   } catch (const input_error& error) {
     return error.what();
   }
@@ -44,15 +46,15 @@ class ProfileWrite : public testing::Test {
 };
 
 TEST_F(ProfileWrite, ReadsBackAndLeavesNothingElse) {
-  write_profile(sample_profile(), path_, false);
-  EXPECT_EQ(read_profile(path_), sample_profile());
+  write_profile(full_profile(), path_, false);
+  EXPECT_EQ(read_profile(path_), full_profile());
   EXPECT_EQ(folder_.names(), names{"a.hlp"});
 }
 
 TEST_F(ProfileWrite, ANameWithoutFolderIsInTheCurrentOne) {
   const std::string before = std::filesystem::current_path();
   std::filesystem::current_path(folder_.path());
-  write_profile(sample_profile(), "b.hlp", false);
+  write_profile(full_profile(), "b.hlp", false);
   std::filesystem::current_path(before);
   EXPECT_EQ(folder_.names(), names{"b.hlp"});
 }
@@ -62,8 +64,8 @@ TEST_F(ProfileWrite, AnExistingFileStaysUnlessAsked) {
   EXPECT_EQ(refusal(path_, false), path_ + ": the file exists; choose another name with -o, or overwrite it with -f");
   EXPECT_EQ(contents(path_), "precious");
   EXPECT_EQ(folder_.names(), names{"a.hlp"});
-  write_profile(sample_profile(), path_, true);
-  EXPECT_EQ(read_profile(path_), sample_profile());
+  write_profile(full_profile(), path_, true);
+  EXPECT_EQ(read_profile(path_), full_profile());
   EXPECT_EQ(folder_.names(), names{"a.hlp"});
 }
 
@@ -79,7 +81,7 @@ TEST_F(ProfileWrite, OfManyWritersOneWins) {
 TEST_F(ProfileWrite, TheModeFollowsTheUmask) {
   for (const mode_t mask : {0022, 0077, 0000}) {
     const mode_t before = umask(mask);
-    write_profile(sample_profile(), path_, true);
+    write_profile(full_profile(), path_, true);
     umask(before);
     struct stat status {};
     ASSERT_EQ(stat(path_.c_str(), &status), 0);
@@ -91,9 +93,9 @@ TEST_F(ProfileWrite, ALinkIsFollowedOnlyToOverwrite) {
   put(folder_ / "target", "old");
   ASSERT_EQ(symlink("target", path_.c_str()), 0);
   EXPECT_NE(refusal(path_, false).find("the file exists"), std::string::npos);
-  write_profile(sample_profile(), path_, true);
+  write_profile(full_profile(), path_, true);
   EXPECT_TRUE(std::filesystem::is_symlink(path_));
-  EXPECT_EQ(read_profile(folder_ / "target"), sample_profile());
+  EXPECT_EQ(read_profile(folder_ / "target"), full_profile());
 
   const std::string dangling = folder_ / "dangling";
   ASSERT_EQ(symlink("nowhere", dangling.c_str()), 0);
@@ -113,8 +115,8 @@ TEST_F(ProfileWrite, SaysWhyItCannot) {
 }
 
 TEST_F(ProfileWrite, ADeviceIsWrittenToAndStaysADevice) {
-  write_profile(sample_profile(), "/dev/null", true);
-  write_profile(sample_profile(), "/dev/null", false);
+  write_profile(full_profile(), "/dev/null", true);
+  write_profile(full_profile(), "/dev/null", false);
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
@@ -137,20 +139,22 @@ TEST_F(ProfileWrite, WithoutRoomTheOldFileStaysAndNoPieceIsLeft) {
 }
 
 TEST_F(ProfileWrite, NothingInconsistentIsWritten) {
-  profile p = sample_profile();
+  profile p = full_profile();
   p.nodes[2].parent = 2;
   try {
     write_profile(p, path_, false);
     ADD_FAILURE() << "was written";
   } catch (const input_error& error) {
-    EXPECT_EQ(std::string(error.what()), path_ + ": the profile cannot be written: stack node 2 has no parent before "
-                                                 "it; please report this as a bug of heapledger");
+    EXPECT_EQ(std::string(error.what()), path_ +
+                                             ": the profile cannot be written: stack node 2 has no parent before "
+                                             "it; please report this as a bug of heapledger");
   }
   EXPECT_TRUE(folder_.names().empty());
 }
 
 TEST(InputError, IsOneLine) {
   EXPECT_STREQ(input_error("a\nb\x1b[31m", "what", "do").what(), "a\\x0ab\\x1b[31m: what; do");
+  EXPECT_EQ(printable("caf\xc3\xa9 \xc2\x9b\x7f\xc2"), "caf\xc3\xa9 \\u009b\\x7f\xc2");
 }
 
 }  // namespace

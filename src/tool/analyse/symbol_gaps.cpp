@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tool/analyse/machinery.hpp"
+
 namespace heapledger::analyse {
 
 std::vector<symbol_gap> symbol_gaps(const profile& p) {
@@ -16,7 +18,10 @@ std::vector<symbol_gap> symbol_gaps(const profile& p) {
     if (!has_name) ++gap.without_name;
     if (!has_line) ++gap.without_line;
   }
-  std::erase_if(gaps, [](const symbol_gap& gap) { return gap.without_line == 0 && gap.without_name == 0; });
+  std::erase_if(gaps, [&](const symbol_gap& gap) {
+    if (gap.without_name != 0) return false;
+    return 2 * gap.without_line < gap.places || gap.places == 0 || is_system_runtime(p.modules[gap.module].path);
+  });
   std::stable_sort(gaps.begin(), gaps.end(), [](const symbol_gap& a, const symbol_gap& b) {
     return a.without_name + a.without_line > b.without_name + b.without_line;
   });

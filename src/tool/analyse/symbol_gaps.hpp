@@ -1,4 +1,5 @@
-// Which modules lack what a reader needs: functions' names, or lines. Most lacking first.
+// Which modules lack what a reader needs: functions' names, or the lines of half their places and more. Lines of the
+// C and C++ libraries themselves are nobody's need. Most lacking first.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,6 @@ struct symbol_gap {
   std::uint64_t without_line = 0;
 };
 
-// Modules of which at least one place lacks its name or line.
 std::vector<symbol_gap> symbol_gaps(const profile& p);
 
 }  // namespace heapledger::analyse

@@ -32,7 +32,7 @@ int run(const run_options& options);
 struct report_options {
   std::string file;
   bool json = false;
-  std::string by = "live";  // live peak allocated count temporary
+  std::string by;           // live peak allocated count temporary; empty: live in JSON, what fits the ending in text
   std::uint32_t top = 0;    // 0: ten in text, every stack in JSON
   std::uint32_t depth = 0;  // frames shown per stack in text; 0: what matters
   bool full_recursion = false;  // text: do not collapse repeated frames

@@ -30,7 +30,9 @@ std::uint32_t crc(std::string_view bytes) {
   return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-std::string_view magic_view() { return {reinterpret_cast<const char*>(magic.data()), magic.size()}; }
+std::string_view magic_view() {
+  return {reinterpret_cast<const char*>(magic.data()), magic.size()};
+}
 
 [[noreturn]] void throw_cut_off(std::string_view name, std::uint64_t has, std::uint64_t needs) {
   throw input_error(name, fmt::format("the profile is cut off: it has {} of {} bytes", has, needs), copy_again);
@@ -64,7 +66,9 @@ std::string pack(std::string_view payload) {
   return file;
 }
 
-bool has_magic(std::string_view file) { return file.starts_with(magic_view()); }
+bool has_magic(std::string_view file) {
+  return file.starts_with(magic_view());
+}
 
 header read_header(std::string_view file, std::string_view name) {
   if (file.empty()) throw input_error(name, "the file is empty", "give a profile that `heapledger run` wrote");
@@ -75,14 +79,16 @@ header read_header(std::string_view file, std::string_view name) {
   const auto file_version = get<std::uint32_t>(file, 8);
   const auto flags = get<std::uint32_t>(file, 12);
   if (file_version > version || (file_version == version && flags != 0)) {
-    const auto form = flags == 0 ? fmt::format("{}", file_version) : fmt::format("{}, flags {:#x}", file_version, flags);
+    const auto form =
+        flags == 0 ? fmt::format("{}", file_version) : fmt::format("{}, flags {:#x}", file_version, flags);
     throw input_error(name,
                       fmt::format("the profile was written by a newer heapledger (format {}, this one reads up to {})",
                                   form, version),
                       "update heapledger");
   }
   if (file.size() < header_bytes) throw_cut_off(name, file.size(), header_bytes);
-  if (get<std::uint32_t>(file, 36) != crc(file.substr(0, 36))) throw_damaged(name, "the checksum of its header differs");
+  if (get<std::uint32_t>(file, 36) != crc(file.substr(0, 36)))
+    throw_damaged(name, "the checksum of its header differs");
   if (file_version == 0) throw_damaged(name, "there is no format 0");
   const header result{get<std::uint64_t>(file, 16), get<std::uint64_t>(file, 24), get<std::uint32_t>(file, 32)};
   if (result.payload_bytes > max_payload_bytes || result.body_bytes > ZSTD_compressBound(max_payload_bytes)) {

@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <array>
 #include <concepts>
-#include <limits>
 #include <map>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
@@ -9,92 +6,12 @@
 
 #include "tool/profile/payload.hpp"
 #include "tool/profile/schema.hpp"
+#include "tool/profile/table_reader.hpp"
 
 namespace heapledger::format {
 namespace {
 
 using protozero::pbf_wire_type;
-
-// What the decoded profile takes in memory. A small file can describe a huge one; this is where it ends.
-class memory_budget {
- public:
-  void take(std::uint64_t bytes) {
-    if (bytes > left_) throw damage("its contents would take more memory than any real profile");
-    left_ -= bytes;
-  }
-  void take(std::uint64_t count, std::uint64_t bytes_each) {
-    if (count > max_memory_bytes) throw damage("its contents would take more memory than any real profile");
-    take(count * bytes_each);
-  }
-
- private:
-  std::uint64_t left_ = max_memory_bytes;
-};
-
-template <class Integer>
-Integer narrow(std::uint64_t value) {
-  using wide = std::conditional_t<std::is_signed_v<Integer>, std::int64_t, std::uint64_t>;
-  const auto number = static_cast<wide>(value);
-  if (number < std::numeric_limits<Integer>::min() || number > std::numeric_limits<Integer>::max()) {
-    throw damage("a number is out of range");
-  }
-  return static_cast<Integer>(number);
-}
-
-class table_reader {
- public:
-  table_reader(protozero::pbf_reader message, memory_budget& budget) : budget_(budget) {
-    while (message.next()) {
-      const unsigned number = message.tag();
-      if (number >= columns_.size()) {
-        message.skip();
-        continue;
-      }
-      if (message.wire_type() != pbf_wire_type::length_delimited) throw damage("a column is not packed");
-      if (columns_[number].data() != nullptr) throw damage("a column occurs twice");
-      columns_[number] = message.get_view();
-    }
-  }
-
-  template <class Rows, class Member, class Coder>
-  void column(unsigned number, Rows& rows, Member member, Coder coder) {
-    if (!row_count_) row_count_ = elements(number);
-    load(number, *row_count_, rows, member, coder);
-  }
-  template <class Rows, class Coder>
-  void list(unsigned number, Rows& rows, Coder coder) {
-    load(number, elements(number), rows, itself, coder);
-  }
-
- private:
-  // Each varint ends with the only one of its bytes that has the top bit clear.
-  std::size_t elements(unsigned number) const {
-    const auto& column = columns_[number];
-    return static_cast<std::size_t>(
-        std::count_if(column.data(), column.data() + column.size(), [](char c) { return (c & 0x80) == 0; }));
-  }
-
-  template <class Rows, class Member, class Coder>
-  void load(unsigned number, std::size_t count, Rows& rows, Member member, Coder coder) {
-    if (rows.size() != count) {
-      budget_.take(count, sizeof(typename Rows::value_type));
-      rows.resize(count);
-    }
-    const char* at = columns_[number].data();
-    const char* const end = at + columns_[number].size();
-    const bool absent = at == end;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t stored = absent ? 0 : protozero::decode_varint(&at, end);
-      auto& value = member(rows[i]);
-      value = narrow<std::remove_reference_t<decltype(value)>>(coder.load(i, stored));
-    }
-    if (at != end) throw damage("the columns of a table differ in length");
-  }
-
-  memory_budget& budget_;
-  std::array<protozero::data_view, 32> columns_{};
-  std::optional<std::size_t> row_count_;
-};
 
 // Holds one field of a message; fields() offers it every member, and the one with its number takes it. A field of
 // another wire type than the member's is unknown, and skipped like any other unknown field.
@@ -119,7 +36,7 @@ class decoder {
     if (!take(number, pbf_wire_type::varint)) return;
     const std::uint64_t stored = in_.get_uint64();
     value = stored >= 1 && stored <= static_cast<std::uint64_t>(ending::lost) + 1 ? static_cast<ending>(stored - 1)
-                                                                                 : ending::lost;
+                                                                                  : ending::lost;
   }
   void operator()(unsigned number, std::string& text) {
     if (take(number, pbf_wire_type::length_delimited)) text = get_text();

@@ -53,10 +53,10 @@ class encoder {
     for (const auto& text : texts) out_.add_bytes(number, text);
   }
   void operator()(unsigned number, const std::map<std::string, std::uint64_t>& counts) {
-    for (const auto& [name, count] : counts) {
+    for (const auto& count : counts) {
       add_message(number, [&](encoder& entry) {
-        entry(1, name);
-        entry(2, count);
+        entry(1, count.first);
+        entry(2, count.second);
       });
     }
   }

@@ -7,12 +7,16 @@ namespace heapledger {
 std::string printable(std::string_view text) {
   std::string result;
   result.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
     if (byte < 0x20 || byte == 0x7f) {
       result += fmt::format("\\x{:02x}", byte);
+    } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F, controls to many terminals
+      result += fmt::format("\\u{:04x}", next);
+      ++i;
     } else {
-      result += c;
+      result += text[i];
     }
   }
   return result;

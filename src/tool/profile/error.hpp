@@ -9,7 +9,7 @@
 
 namespace heapledger {
 
-// Control characters become \xNN, so that a hostile file name or string can neither break a line nor drive a terminal.
+// Control characters become \xNN or \u00NN: a hostile name can neither break a line nor drive a terminal.
 std::string printable(std::string_view text);
 
 class input_error : public std::runtime_error {

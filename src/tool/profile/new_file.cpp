@@ -81,7 +81,9 @@ new_file::~new_file() {
   if (!named_) unlink(temporary_.c_str());
 }
 
-void new_file::fail(int error) const { throw_cannot_write(path_, error); }
+void new_file::fail(int error) const {
+  throw_cannot_write(path_, error);
+}
 
 void new_file::write(std::string_view bytes) {
   if (const int error = write_all(fd_, bytes, SIGXFSZ)) fail(error);

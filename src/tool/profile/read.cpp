@@ -62,7 +62,9 @@ profile read_body(const format::header& header, std::string_view body, std::stri
 
 }  // namespace
 
-bool looks_like_profile(std::span<const std::byte> first_bytes) { return format::has_magic(as_text(first_bytes)); }
+bool looks_like_profile(std::span<const std::byte> first_bytes) {
+  return format::has_magic(as_text(first_bytes));
+}
 
 profile read_profile(std::span<const std::byte> file, std::string_view name) {
   const std::string_view text = as_text(file);

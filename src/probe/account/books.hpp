@@ -1,0 +1,137 @@
+// The books of one thread: everything that booking an event touches, written with plain stores by this thread alone.
+//
+// The cells, the thread's totals and the size histogram live in the segment; the rest is private. A `books` outlives its
+// thread and is handed to a later one, which thereby owns the same accounts. A signal handler that interrupts a booking
+// gets books of its own (`nested`).
+#pragma once
+
+#include <emmintrin.h>
+
+#include "probe/base/attributes.hpp"
+#include "probe/publish/segment.hpp"
+#include "probe/unwind/stack_walk.hpp"
+
+namespace heapledger::probe {
+
+// `generation` is 0 before the probe is ready, and again in a forked child (the page is wiped on fork); it grows when code
+// is unloaded.
+struct alignas(4096) process_page {
+  std::uint64_t generation;
+};
+extern process_page process;
+
+struct books {
+  // What a thread must find in its books to go on: the process's generation. `busy`, while an event is being booked.
+  static constexpr std::uint64_t busy = ~std::uint64_t{0};
+  std::uint64_t generation;
+  std::uint64_t known_generation;  // the one that the remembered stack belongs to
+  std::uint32_t id;  // writer + 1
+  wire::cell* deltas;
+  std::uint32_t delta_shift;
+  std::uint32_t delta_count;
+  wire::thread* thread;
+  wire::writer* writer;
+  const void* last_block;  // allocated last; freed next, it is a temporary
+
+  // The stack of the last allocation; forgotten when one of this thread's cells is folded away.
+  std::uint32_t recent_node;
+  std::uint32_t recent_account;
+  wire::cell* recent_cell;
+
+  // Net bytes of this thread. Beyond these marks the slow path looks at the peak (see peak.hpp).
+  std::int64_t live;
+  std::int64_t publish_above;
+  std::int64_t publish_below;
+  std::int64_t peak_mark;
+  std::int64_t published;
+
+  const void* entered_at;  // stack position of the event being booked
+  books* nested;
+  books* next_free;
+  std::uint32_t evictions;
+  std::uint32_t heartbeats;
+  stack_walk stack;
+
+  HL_HOT wire::cell& cell_of(std::uint32_t account);
+  void forget_recent() { recent_node = recent_account = UINT32_MAX; }
+};
+
+// A pair of counters that a kill finds both old or both new.
+HL_HOT void add_pair(std::uint64_t& count, std::uint64_t bytes) {
+  auto* pair = reinterpret_cast<__m128i*>(&count);
+  const __m128i delta = _mm_set_epi64x(static_cast<long long>(bytes), 1);
+  _mm_store_si128(pair, _mm_add_epi64(_mm_load_si128(pair), delta));
+}
+
+extern std::uint32_t peak_epoch;  // the header's, mirrored where no reader's cache line is
+
+HL_HOT bool peak_settled(const wire::cell& cell) {
+  return cell.peak_epoch == __atomic_load_n(&peak_epoch, __ATOMIC_RELAXED);
+}
+
+// Called before the cell changes for the first time since the peak moved: its net bytes are what it held then.
+HL_HOT void settle_peak(wire::cell& cell) {
+  const std::uint32_t now = __atomic_load_n(&peak_epoch, __ATOMIC_RELAXED);
+  if (HL_UNLIKELY(cell.peak_epoch != now)) {
+    cell.peak_bytes = static_cast<std::int64_t>(cell.allocated_bytes - cell.freed_bytes);
+    asm volatile("" ::: "memory");  // a kill in between leaves the old epoch, which says the same
+    cell.peak_epoch = now;
+  }
+}
+
+HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account);
+HL_COLD void peak_passed(books& own);    // live > peak_mark, before a free
+HL_COLD void publish_live(books& own);   // live left (publish_below, publish_above)
+
+HL_HOT std::uint32_t delta_slot(const books& own, std::uint32_t account) {
+  return static_cast<std::uint32_t>((account + 1) * 0x9e3779b1u) >> own.delta_shift;
+}
+
+HL_HOT wire::cell& books::cell_of(std::uint32_t account) {
+  // The owner is kept apart from the cell: its line would bounce between the owner's stores and others' looks.
+  if (account == recent_account) return *recent_cell;
+  if (HL_LIKELY(segment.account_keys[account].owner == id)) return segment.accounts[account];
+  wire::cell& delta = deltas[delta_slot(*this, account)];
+  if (HL_LIKELY(delta.id == account + 1)) return delta;
+  return delta_cell_slow(*this, account);
+}
+
+HL_HOT unsigned size_bucket(std::size_t bytes) { return bytes == 0 ? 0 : 64 - __builtin_clzl(bytes); }
+
+// The rest of an event, once its cell is known and settled.
+HL_HOT void add_allocation(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
+  add_pair(cell.allocations, bytes);
+  add_pair(own.thread->allocations, bytes);
+  ++own.writer->sizes[size_bucket(bytes)];
+  own.last_block = block;
+  own.live += static_cast<std::int64_t>(bytes);
+}
+
+HL_HOT void add_free(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
+  add_pair(cell.frees, bytes);
+  if (own.last_block == block) {
+    ++cell.temporaries;
+    own.last_block = nullptr;
+  }
+  add_pair(own.thread->frees, bytes);
+  own.live -= static_cast<std::int64_t>(bytes);
+}
+
+HL_HOT void book_allocation(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
+  settle_peak(cell);
+  add_allocation(own, cell, block, bytes);
+  if (HL_UNLIKELY(own.live > own.publish_above)) publish_live(own);
+}
+
+HL_HOT void book_free(books& own, std::uint32_t account, const void* block, std::size_t bytes) {
+  if (HL_UNLIKELY(own.live > own.peak_mark)) peak_passed(own);
+  wire::cell& cell = own.cell_of(account);
+  settle_peak(cell);
+  add_free(own, cell, block, bytes);
+  if (HL_UNLIKELY(own.live < own.publish_below)) publish_live(own);
+}
+
+// A realloc that failed after its block was booked as freed: the block is still there.
+HL_COLD void unbook_free(books& own, std::uint32_t account, std::size_t bytes);
+
+}  // namespace heapledger::probe

@@ -1,0 +1,188 @@
+#include "probe/account/cells.hpp"
+
+#include "probe/account/tag.hpp"
+#include "probe/base/lock.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+constexpr unsigned smallest_bits = 6;   // 64 cells: one page
+constexpr unsigned largest_bits = 10;   // 1024 cells: 64 KiB a thread
+constexpr unsigned bits_step = 2;
+constexpr std::uint32_t shared_run = 64;
+
+constinit std::uint32_t cells_lock = 0;
+constinit std::uint32_t accounts_lock = 0;
+constinit wire::cell* free_tables[largest_bits + 1] = {};  // linked by `allocations` of their first, free, cell
+constinit std::uint32_t shared_next = 0;
+constinit std::uint32_t shared_left = 0;
+
+// What cannot be booked anywhere is added up here and counted as lost. The empty table points here too.
+constinit wire::cell nowhere[2] = {};
+
+wire::cell* take_run(std::uint32_t count) {
+  wire::segment_header& header = *segment.header;
+  const std::uint32_t first = header.cell_count;
+  if (!commit(segment.cells, first + count)) return nullptr;
+  __atomic_store_n(&header.cell_count, first + count, __ATOMIC_RELEASE);
+  return &segment.cells[first];
+}
+
+wire::cell* take_table(unsigned bits) {
+  lock_guard held(cells_lock);
+  wire::cell* table = free_tables[bits];
+  if (table == nullptr) return take_run(1u << bits);
+  free_tables[bits] = reinterpret_cast<wire::cell*>(table->allocations);
+  *table = {};
+  return table;
+}
+
+void give_table(wire::cell* table, unsigned bits) {
+  lock_guard held(cells_lock);
+  table->allocations = reinterpret_cast<std::uint64_t>(free_tables[bits]);
+  free_tables[bits] = table;
+}
+
+wire::cell* shared_cell(std::uint32_t account) {
+  wire::account_key& key = segment.account_keys[account];
+  if (key.shared != 0) return &segment.cells[key.shared - 1];
+  lock_guard held(cells_lock);
+  if (shared_left == 0) {
+    wire::cell* run = take_run(shared_run);
+    if (run == nullptr) return nullptr;
+    shared_next = static_cast<std::uint32_t>(run - segment.cells.data);
+    shared_left = shared_run;
+  }
+  --shared_left;
+  wire::cell& cell = segment.cells[shared_next];
+  cell.id = account + 1;
+  key.shared = ++shared_next;
+  return &cell;
+}
+
+// Moves a delta into its account's shared cell. The journal makes the move whole: until it says `valid` the move has
+// not happened, and from then on it has, whatever of it a kill left undone.
+bool fold(wire::cell& from) {
+  const std::uint32_t account = from.id - 1;
+  wire::fold_journal& journal = segment.header->folds[account % wire::fold_stripes];
+  lock_guard held(journal.lock);
+  wire::cell* to = shared_cell(account);
+  if (to == nullptr) return false;
+  settle_peak(from);
+  settle_peak(*to);
+  wire::cell& after = journal.after;
+  after = *to;
+  after.allocations += from.allocations;
+  after.allocated_bytes += from.allocated_bytes;
+  after.frees += from.frees;
+  after.freed_bytes += from.freed_bytes;
+  after.temporaries += from.temporaries;
+  after.reallocations += from.reallocations;
+  after.peak_bytes += from.peak_bytes;
+  journal.source = static_cast<std::uint32_t>(&from - segment.cells.data);
+  journal.destination = static_cast<std::uint32_t>(to - segment.cells.data);
+  __atomic_store_n(&journal.state, wire::fold_state::valid, __ATOMIC_RELEASE);
+  *to = after;
+  from = {};
+  __atomic_store_n(&journal.state, wire::fold_state::idle, __ATOMIC_RELEASE);
+  return true;
+}
+
+unsigned table_bits(const books& own) { return 32 - own.delta_shift; }
+
+void use_table(books& own, wire::cell* table, unsigned bits) {
+  own.deltas = table;
+  own.delta_shift = 32 - bits;
+  own.delta_count = 1u << bits;
+  own.evictions = 0;
+}
+
+// A larger table for a thread whose table turned over. Nothing moves but by folds.
+void grow_table(books& own) {
+  const unsigned bits = own.delta_count == 0 ? smallest_bits : table_bits(own) + bits_step;
+  if (bits > largest_bits) return;
+  wire::cell* table = take_table(bits);
+  if (table == nullptr) return;
+  for (std::uint32_t i = 0; i < own.delta_count; ++i)
+    if (own.deltas[i].id != 0 && !fold(own.deltas[i])) return give_table(table, bits);
+  if (own.delta_count != 0) give_table(own.deltas, table_bits(own));
+  use_table(own, table, bits);
+}
+
+wire::cell& lost_cell() {
+  count_loss(wire::loss::cells_full);
+  nowhere[1] = {};
+  return nowhere[1];
+}
+
+}  // namespace
+
+void reset_cells() {
+  cells_lock = accounts_lock = 0;
+  for (wire::cell*& table : free_tables) table = nullptr;
+  shared_next = shared_left = 0;
+}
+
+void no_deltas(books& own) {
+  own.deltas = nowhere;
+  own.delta_shift = 31;
+  own.delta_count = 0;
+}
+
+HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
+  own.forget_recent();
+  if (own.delta_count == 0 || own.evictions > own.delta_count) grow_table(own);
+  if (own.delta_count == 0) return lost_cell();
+  wire::cell& cell = own.deltas[delta_slot(own, account)];
+  if (cell.id == account + 1) return cell;
+  if (cell.id != 0) {
+    ++own.evictions;
+    if (!fold(cell)) return lost_cell();
+  }
+  cell.peak_epoch = peak_epoch;
+  cell.id = account + 1;
+  return cell;
+}
+
+namespace {
+
+HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
+  lock_guard held(accounts_lock);
+  wire::node& of = segment.nodes[node];
+  if (of.account != 0) return of.account - 1;
+  wire::segment_header& header = *segment.header;
+  const std::uint32_t fresh = header.account_count;
+  if (fresh >= tag::account_limit || !commit(segment.accounts, fresh + 1) ||
+      !commit(segment.account_keys, fresh + 1)) {
+    count_loss(wire::loss::accounts_full);
+    return 0;
+  }
+  segment.account_keys[fresh].node = node;
+  segment.account_keys[fresh].owner = own.id;
+  segment.accounts[fresh].peak_epoch = peak_epoch;
+  __atomic_store_n(&header.account_count, fresh + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&of.account, fresh + 1, __ATOMIC_RELEASE);
+  switch (own.stack.cut()) {
+    case stack_cut::none: break;
+    case stack_cut::depth: count_loss(wire::loss::stack_cut_depth); break;
+    case stack_cut::no_rule: count_loss(wire::loss::stack_cut_no_rule); break;
+    case stack_cut::bounds: count_loss(wire::loss::stack_cut_bounds); break;
+  }
+  return fresh;
+}
+
+}  // namespace
+
+account_cell other_account_cell(books& own, std::uint32_t node) {
+  const std::uint32_t known = __atomic_load_n(&segment.nodes[node].account, __ATOMIC_ACQUIRE);
+  const std::uint32_t account = HL_LIKELY(known != 0) ? known - 1 : make_account(own, node);
+  wire::cell& cell = own.cell_of(account);
+  if (HL_LIKELY(&cell != &nowhere[1])) {
+    own.recent_node = node;
+    own.recent_account = account;
+    own.recent_cell = &cell;
+  }
+  return {account, &cell};
+}
+
+}  // namespace heapledger::probe

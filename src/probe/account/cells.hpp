@@ -1,0 +1,26 @@
+// The cells in which a thread books what belongs to accounts that another thread owns: a small hash table per thread
+// that grows when it is crowded, and folds what it displaces into one shared cell per account.
+#pragma once
+
+#include "probe/account/books.hpp"
+
+namespace heapledger::probe {
+
+void reset_cells();
+void no_deltas(books& own);
+
+// The account of a stack and the cell in which this thread books it. The account is made if need be, and owned by the
+// thread that made it; it is account 0 when the table is full.
+struct account_cell {
+  std::uint32_t account;
+  wire::cell* cell;
+};
+
+account_cell other_account_cell(books& own, std::uint32_t node);
+
+HL_HOT account_cell account_of(books& own, std::uint32_t node) {
+  if (HL_LIKELY(own.recent_node == node)) return {own.recent_account, own.recent_cell};
+  return other_account_cell(own, node);
+}
+
+}  // namespace heapledger::probe

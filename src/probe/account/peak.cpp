@@ -1,0 +1,77 @@
+// The peak of live bytes.
+//
+// One thread: exact. A peak can only end at a free, so a free that finds more live bytes than ever before first opens
+// a new epoch; each cell, at its first change in a new epoch, notes the net bytes it held until then: what it held at
+// the peak. Nothing else is done, however many accounts there are.
+//
+// Several threads: each publishes its net bytes whenever they have moved by hold_back_bytes, and a publication that
+// lifts the sum above the known peak opens the epoch. The peak is then known within threads times hold_back_bytes.
+#include "probe/account/books.hpp"
+#include "probe/account/registry.hpp"
+#include "probe/base/own_memory.hpp"
+#include "probe/base/syscalls.hpp"
+
+namespace heapledger::probe {
+
+constinit std::uint32_t peak_epoch = 0;
+
+namespace {
+
+constexpr std::int64_t hold_back_bytes = 32 * 1024;
+
+void open_epoch(wire::segment_header& header) {
+  // A cell that still sees the old epoch books its event as part of the peak: within the stated error.
+  header.peak_epoch = __atomic_add_fetch(&peak_epoch, 1, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+HL_COLD void peak_passed(books& own) {
+  wire::segment_header& header = *segment.header;
+  if (header.threaded != 0) {
+    own.peak_mark = INT64_MAX;
+    publish_live(own);
+    return;
+  }
+  own.peak_mark = own.live;
+  open_epoch(header);
+  header.peak_bytes = own.live;
+  header.peak_threads = 0;
+}
+
+HL_COLD void publish_live(books& own) {
+  wire::segment_header& header = *segment.header;
+  const std::int64_t now = __atomic_add_fetch(&header.live_bytes, own.live - own.published, __ATOMIC_RELAXED);
+  own.published = own.live;
+  own.publish_above = own.live + hold_back_bytes;
+  own.publish_below = own.live - hold_back_bytes;
+  header.hold_back_bytes = hold_back_bytes;
+  header.private_bytes = own_bytes();
+  if (header.threaded == 0) {
+    if (own.live > own.peak_mark) header.peak_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
+    return;
+  }
+  own.peak_mark = INT64_MAX;
+  std::int64_t known = __atomic_load_n(&header.peak_bytes, __ATOMIC_RELAXED);
+  while (now > known)
+    if (__atomic_compare_exchange_n(&header.peak_bytes, &known, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      open_epoch(header);
+      header.peak_threads = registered_books();
+      header.peak_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
+      return;
+    }
+}
+
+HL_COLD void unbook_free(books& own, std::uint32_t account, std::size_t bytes) {
+  wire::cell& cell = own.cell_of(account);
+  auto take_back = [bytes](std::uint64_t& count) {
+    auto* pair = reinterpret_cast<__m128i*>(&count);
+    const __m128i delta = _mm_set_epi64x(static_cast<long long>(bytes), 1);
+    _mm_store_si128(pair, _mm_sub_epi64(_mm_load_si128(pair), delta));
+  };
+  take_back(cell.frees);
+  take_back(own.thread->frees);
+  own.live += static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace heapledger::probe

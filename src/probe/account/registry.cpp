@@ -1,0 +1,122 @@
+#include "probe/account/registry.hpp"
+
+#include "probe/account/cells.hpp"
+#include "probe/base/lock.hpp"
+#include "probe/base/own_memory.hpp"
+
+namespace heapledger::probe {
+
+constinit process_page process;
+
+namespace {
+
+constinit std::uint32_t registry_lock = 0;
+constinit books* free_books = nullptr;
+constinit std::uint32_t in_use = 0;
+constinit std::uint32_t next_recycled = 1;
+constinit registry_options settings;
+
+constexpr int prctl_get_name = 16;
+
+books* make_books() {
+  wire::segment_header& header = *segment.header;
+  const std::uint32_t id = header.writer_count;
+  if (!commit(segment.writers, id + 1)) return nullptr;
+  auto* memory = static_cast<char*>(own_piece(sizeof(books) + stack_walk::initial_bytes()));
+  if (memory == nullptr) return nullptr;
+  header.writer_count = id + 1;
+  auto* own = reinterpret_cast<books*>(memory);
+  own->id = id + 1;
+  own->writer = &segment.writers[id];
+  own->peak_mark = id == 0 ? 0 : INT64_MAX;
+  if (id == 1) header.threaded = 1;
+  no_deltas(*own);
+  own->stack.init(memory + sizeof(books), settings.depth_limit, settings.stacks == wire::stacks_mode::frame_pointer);
+  return own;
+}
+
+// Record 0 sums up ended threads whose records were needed again.
+bool recycle(std::uint32_t& record) {
+  for (std::uint32_t tried = 1; tried < segment.threads.capacity; ++tried) {
+    const std::uint32_t at = next_recycled;
+    next_recycled = at + 1 == segment.threads.capacity ? 1 : at + 1;
+    wire::thread& old = segment.threads[at];
+    if (old.state != wire::thread_state::ended) continue;
+    wire::thread& sum = segment.threads[0];
+    sum.allocations += old.allocations;
+    sum.allocated_bytes += old.allocated_bytes;
+    sum.frees += old.frees;
+    sum.freed_bytes += old.freed_bytes;
+    sum.state = wire::thread_state::ended;
+    old = {};
+    record = at;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void reset_registry(const registry_options& options) {
+  registry_lock = 0;
+  free_books = nullptr;
+  in_use = 0;
+  next_recycled = 1;
+  settings = options;
+}
+
+std::uint32_t registered_books() { return __atomic_load_n(&in_use, __ATOMIC_RELAXED); }
+
+books* acquire_books(std::uint32_t thread_record) {
+  lock_guard held(registry_lock);
+  books* own = free_books;
+  if (own != nullptr) free_books = own->next_free;
+  else if (own = make_books(); own == nullptr) return nullptr;
+  __atomic_store_n(&in_use, in_use + 1, __ATOMIC_RELAXED);
+  own->thread = &segment.threads[thread_record];
+  own->nested = nullptr;
+  own->last_block = nullptr;
+  own->forget_recent();
+  own->stack.forget();
+  own->generation = own->known_generation = process.generation;
+  return own;
+}
+
+void release_books(books* own) {
+  lock_guard held(registry_lock);
+  own->next_free = free_books;
+  free_books = own;
+  __atomic_store_n(&in_use, in_use - 1, __ATOMIC_RELAXED);
+}
+
+void refresh_thread_name(wire::thread& thread) {
+  sys::call(__NR_prctl, prctl_get_name, sys::word(thread.name));
+}
+
+std::uint32_t open_thread_record() {
+  lock_guard held(registry_lock);
+  wire::segment_header& header = *segment.header;
+  std::uint32_t record = header.thread_count;
+  if (record < segment.threads.capacity && commit(segment.threads, record + 1)) {
+    __atomic_store_n(&header.thread_count, record + 1, __ATOMIC_RELEASE);
+  } else if (!recycle(record)) {
+    count_loss(wire::loss::threads_full);
+    return 0;
+  }
+  wire::thread& thread = segment.threads[record];
+  thread.tid = sys::gettid();
+  thread.start_ns = sys::clock_ns(sys::clock_monotonic);
+  thread.end_ns = 0;
+  refresh_thread_name(thread);
+  thread.state = wire::thread_state::running;
+  return record;
+}
+
+void close_thread_record(std::uint32_t record) {
+  wire::thread& thread = segment.threads[record];
+  refresh_thread_name(thread);
+  thread.end_ns = sys::clock_ns(sys::clock_monotonic);
+  if (record != 0) thread.state = wire::thread_state::ended;
+}
+
+}  // namespace heapledger::probe

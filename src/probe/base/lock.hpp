@@ -1,0 +1,43 @@
+// A lock for the slow paths. Every signal is blocked while it is held: a handler that allocates must never meet a lock
+// held by the thread it interrupted, nor leave one behind by longjmp.
+#pragma once
+
+#include "probe/base/syscalls.hpp"
+
+namespace heapledger::probe {
+
+struct signals_blocked {
+  signals_blocked() {
+    const std::uint64_t all = ~std::uint64_t{0};
+    sys::call(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, sys::word(&all), sys::word(&before_), 8);
+  }
+  ~signals_blocked() { sys::call(__NR_rt_sigprocmask, 2, sys::word(&before_), 0, 8); }
+  signals_blocked(const signals_blocked&) = delete;
+  signals_blocked& operator=(const signals_blocked&) = delete;
+
+ private:
+  std::uint64_t before_ = 0;
+};
+
+// 0 free, 1 held, 2 held and waited for. The word may live in the segment.
+class lock_guard {
+ public:
+  explicit lock_guard(std::uint32_t& word) : word_(word) {
+    std::uint32_t free = 0;
+    if (__atomic_compare_exchange_n(&word_, &free, 1u, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+    while (__atomic_exchange_n(&word_, 2u, __ATOMIC_ACQUIRE) != 0)
+      sys::call(__NR_futex, sys::word(&word_), 128 /* FUTEX_WAIT_PRIVATE */, 2);
+  }
+  ~lock_guard() {
+    if (__atomic_exchange_n(&word_, 0u, __ATOMIC_RELEASE) == 2)
+      sys::call(__NR_futex, sys::word(&word_), 129 /* FUTEX_WAKE_PRIVATE */, 1);
+  }
+  lock_guard(const lock_guard&) = delete;
+  lock_guard& operator=(const lock_guard&) = delete;
+
+ private:
+  signals_blocked blocked_;
+  std::uint32_t& word_;
+};
+
+}  // namespace heapledger::probe

@@ -1,0 +1,27 @@
+// What can be told from a block's address: how much of it is usable, and by its tag whose it is.
+#pragma once
+
+#include "probe/account/tag.hpp"
+#include "probe/base/attributes.hpp"
+#include "probe/hook/next.hpp"
+
+namespace heapledger::probe {
+
+inline std::size_t glibc_usable_size(const void* block) {
+  const std::size_t chunk = static_cast<const std::size_t*>(block)[-1];
+  const std::size_t mapped = (chunk & 2) << 2;  // a chunk of its own mapping has no successor whose first word it may use
+  return (chunk & ~std::size_t{7}) - 8 - mapped;
+}
+
+HL_HOT std::size_t usable_size(void* block) {
+  if (HL_LIKELY(next.glibc)) return glibc_usable_size(block);
+  return HL_UNLIKELY(is_bootstrap(block)) ? ~std::size_t{0} : next.usable_size(block);
+}
+
+// Room for a tag, except where the block is large with or without it.
+HL_HOT std::size_t with_tag(std::size_t bytes) {
+  if (HL_LIKELY(bytes < large_usable_bytes - tag_bytes)) return bytes + tag_bytes;
+  return bytes < large_usable_bytes ? large_usable_bytes : bytes;
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,173 @@
+#include "probe/hook/event.hpp"
+
+#include "probe/account/errors.hpp"
+#include "probe/account/large_blocks.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+bool foreign() {
+  count_loss(wire::loss::foreign_frees);
+  return true;
+}
+
+bool inherited(std::size_t bytes) {
+  count_loss(wire::loss::inherited_frees);
+  __atomic_fetch_add(&segment.header->inherited_freed_bytes, bytes, __ATOMIC_RELAXED);
+  return true;
+}
+
+bool release_large(books& own, void* block, block_kind by) {
+  large_block found;
+  if (!take_large(block, found)) return foreign();
+  if (found.birth != state.birth) return inherited(found.bytes);
+  if (found.kind != by) report_error(wire::error_kind::mismatch, found.account);
+  book_free(own, found.account, block, found.bytes);
+  return true;
+}
+
+bool known_account(std::uint32_t account) {
+  return segment.header != nullptr && account < __atomic_load_n(&segment.header->account_count, __ATOMIC_ACQUIRE);
+}
+
+// The program wrote past the end of its block. Byte 0 alone broken, the size and the account are still right;
+// broken further, the size is taken to have been all that fits, and counted as unsure.
+void release_overwritten(books& own, void* block, std::size_t usable, const tag found) {
+  std::uint32_t account = found.account();
+  std::size_t slack = found.slack();
+  constexpr std::size_t largest_glibc_slack = 24;
+  const bool size_known = slack <= (next.glibc ? largest_glibc_slack : usable - tag_bytes) && known_account(account);
+  if (!size_known) {
+    count_loss(wire::loss::overflow_size);
+    slack = 0;
+    if (!known_account(account)) account = 0;
+  }
+  report_error(wire::error_kind::overflow, account);
+  book_free(own, account, block, usable - tag_bytes - slack);
+}
+
+}  // namespace
+
+namespace {
+
+bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
+  if (is_bootstrap(block)) return false;
+  if (usable >= large_usable_bytes) return release_large(own, block, by);
+  if (usable < tag_bytes) return foreign();
+  std::uint64_t& word = tag_word(block, usable);
+  const tag found(word);
+  const std::size_t bytes = usable - tag_bytes - found.slack();
+  if (found.intact(block, state.tag_key)) {
+    report_error(wire::error_kind::mismatch, found.account());
+    book_free(own, found.account(), block, bytes);
+    word = ~word;
+  } else if (found.freed(block, state.tag_key)) {
+    report_error(wire::error_kind::double_free, tag(~word).account());
+    // the allocator does what it would do without us
+  } else if (inherited_tag(block, word)) {
+    inherited(bytes);
+  } else if (found.pointer_intact(block, state.tag_key)) {
+    release_overwritten(own, block, usable, found);
+    word = ~tag::make(block, state.tag_key, 0, 0, by).word();
+  } else {
+    foreign();
+  }
+  return true;
+}
+
+// The memory may still hold the tag of an earlier block.
+HL_COLD void leave_unbooked(void* block) {
+  const std::size_t usable = usable_size(block);
+  if (usable >= tag_bytes && usable < large_usable_bytes) tag_word(block, usable) = 0;
+  count_loss(wire::loss::unbooked);
+}
+
+}  // namespace
+
+bool release(books& own, void* block, block_kind by) {
+  const std::size_t usable = usable_size(block);
+  if (HL_UNLIKELY(usable >= large_usable_bytes)) return release_odd(own, block, usable, by);
+  std::uint64_t& word = tag_word(block, usable);
+  const tag found(word);
+  if (HL_UNLIKELY(!found.good(block, state.tag_key, by))) return release_odd(own, block, usable, by);
+  word = ~word;
+  book_free(own, found.account(), block, usable - tag_bytes - found.slack());
+  return true;
+}
+
+void book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
+  const std::size_t usable = usable_size(block);
+  std::uint32_t node = 0;
+  if (HL_LIKELY(!state.stacks_off)) node = own.stack.node_of(caller);
+  if (HL_UNLIKELY(state.check)) check_stack(caller, node);
+  const auto [account, cell] = account_of(own, node);
+  if (HL_LIKELY(usable < large_usable_bytes))
+    tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind).word();
+  else
+    // Without an entry the free will not be recognised; the loss is counted there too.
+    add_large({reinterpret_cast<std::uint64_t>(block), bytes, account, state.birth, kind});
+  if (reallocated) ++cell->reallocations;
+  book_allocation(own, *cell, block, bytes);
+}
+
+void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
+  const booking event(reinterpret_cast<const void*>(caller.rsp));
+  if (HL_LIKELY(event)) book(*event, block, bytes, kind, caller, reallocated);
+  else leave_unbooked(block);
+}
+
+template <block_kind Kind>
+void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
+  give(own, own->known_generation);
+  return block;
+}
+
+template <block_kind Kind>
+HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  book_or_leave(block, bytes, Kind, {pc, rsp, rbp}, false);
+  return block;
+}
+
+template <block_kind Kind>
+void free_other(books* own, void* block) {
+  const bool pass_on = release(*own, block, Kind);
+  give(own, own->known_generation);
+  if (pass_on) next.free(block);
+}
+
+template <block_kind Kind>
+HL_COLD void free_first(void* block) {
+  bool pass_on = true;
+  {
+    const booking event(__builtin_dwarf_cfa());
+    if (event) pass_on = release(*event, block, Kind);
+    else if (is_bootstrap(block)) pass_on = false;
+    else count_loss(wire::loss::unbooked);
+  }
+  if (pass_on) next.free(block);
+}
+
+HL_COLD void* publish_and_give(books* own, void* block) {
+  publish_live(*own);
+  give(own, own->known_generation);
+  return block;
+}
+
+HL_COLD void publish_and_free(books* own, void* block) {
+  publish_live(*own);
+  give(own, own->known_generation);
+  next.free(block);
+}
+
+#define HL_KIND(kind)                                                                                    \
+  template void* book_walked<kind>(books*, void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t); \
+  template void* book_first<kind>(void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);       \
+  template void free_other<kind>(books*, void*);                                                          \
+  template void free_first<kind>(void*);
+HL_KIND(block_kind::from_malloc)
+HL_KIND(block_kind::from_new)
+HL_KIND(block_kind::from_new_array)
+#undef HL_KIND
+
+}  // namespace heapledger::probe

@@ -1,0 +1,92 @@
+// One allocation or free, from the block to the books. The hooks in malloc.cpp and new.cpp are made of these.
+#pragma once
+
+#include "probe/account/cells.hpp"
+#include "probe/hook/block.hpp"
+#include "probe/hook/process.hpp"
+#include "probe/hook/self_check.hpp"
+
+namespace heapledger::probe {
+
+// The state of the program at the call of the hook that uses this: its caller's frame.
+#define HL_CALLER()                                                                                       \
+  ::heapledger::probe::frame_state {                                                                      \
+    reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),                                         \
+        reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()), ::heapledger::probe::caller_frame_pointer() \
+  }
+
+// The probe is compiled so that it never writes rbp.
+HL_HOT std::uint64_t caller_frame_pointer() {
+  std::uint64_t value;
+  asm volatile("movq %%rbp, %0" : "=r"(value));
+  return value;
+}
+
+// The rarer ways of an event. Each does all that is left to do, so that the fast path jumps to it and keeps no registers
+// for it. `own` is taken.
+template <block_kind Kind>
+void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
+template <block_kind Kind>
+HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
+template <block_kind Kind>
+void free_other(books* own, void* block);
+template <block_kind Kind>
+HL_COLD void free_first(void* block);
+HL_COLD void* publish_and_give(books* own, void* block);
+HL_COLD void publish_and_free(books* own, void* block);
+
+// The same with books taken by the caller, or to be found, for what is not on a fast path.
+void book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated);
+void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated);
+
+// Books the free of a block, whatever its size and the state of its tag. False: not the next allocator's, and must not be
+// passed on.
+bool release(books& own, void* block, block_kind by);
+
+// Books a block that the next allocator has just given out; returns it.
+template <block_kind Kind>
+HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& caller) {
+  books* own = this_thread;
+  const std::uint64_t generation = process.generation;
+  if (HL_UNLIKELY(own == nullptr || own->generation != generation))
+    return book_first<Kind>(block, bytes, caller.pc, caller.rsp, caller.rbp);
+  take(own, reinterpret_cast<const void*>(caller.rsp));
+  const std::size_t usable = usable_size(block);
+  const std::uint32_t node = own->stack.same_node(caller);
+  if (HL_UNLIKELY(node != own->recent_node || usable >= state.direct_usable_limit || !peak_settled(*own->recent_cell)))
+    return book_walked<Kind>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
+  tag_word(block, usable) =
+      tag::make(block, state.tag_key, own->recent_account, usable - tag_bytes - bytes, Kind).word();
+  add_allocation(*own, *own->recent_cell, block, bytes);
+  if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
+  give(own, generation);
+  return block;
+}
+
+// Books the free of a block, and frees it.
+template <block_kind Kind>
+HL_HOT void free_block(void* block) {
+  books* own = this_thread;
+  const std::uint64_t generation = process.generation;
+  if (HL_UNLIKELY(own == nullptr || own->generation != generation)) return free_first<Kind>(block);
+  take(own, __builtin_dwarf_cfa());
+  const std::size_t usable = usable_size(block);
+  if (HL_UNLIKELY(usable >= large_usable_bytes)) return free_other<Kind>(own, block);
+  std::uint64_t& word = tag_word(block, usable);
+  const tag found(word);
+  if (HL_UNLIKELY(!found.good(block, state.tag_key, Kind) || own->live > own->peak_mark))
+    return free_other<Kind>(own, block);
+  wire::cell* cell = own->recent_cell;
+  if (found.account() != own->recent_account) {
+    if (HL_UNLIKELY(segment.account_keys[found.account()].owner != own->id)) return free_other<Kind>(own, block);
+    cell = &segment.accounts[found.account()];
+  }
+  if (HL_UNLIKELY(!peak_settled(*cell))) return free_other<Kind>(own, block);
+  word = ~word;
+  add_free(*own, *cell, block, usable - tag_bytes - found.slack());
+  if (HL_UNLIKELY(own->live < own->publish_below)) return publish_and_free(own, block);
+  give(own, generation);
+  next.free(block);
+}
+
+}  // namespace heapledger::probe

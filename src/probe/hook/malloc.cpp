@@ -1,0 +1,101 @@
+// The hooks of the C allocation functions.
+#include <cerrno>
+
+#include "probe/hook/event.hpp"
+#include "probe/hook/resize.hpp"
+
+using namespace heapledger::probe;
+
+namespace {
+
+constexpr auto plain = block_kind::from_malloc;
+constexpr std::size_t page_bytes = 4096;
+
+HL_HOT void* booked(void* block, std::size_t bytes, const frame_state& caller) {
+  return HL_LIKELY(block != nullptr) ? book_block<plain>(block, bytes, caller) : nullptr;
+}
+
+HL_COLD void release_from_loader(void* block) {
+  free_block<plain>(block);
+  loader_freed();
+}
+
+}  // namespace
+
+HL_EXPORT void* malloc(std::size_t bytes) { return booked(next.malloc(with_tag(bytes)), bytes, HL_CALLER()); }
+
+HL_EXPORT void free(void* block) {
+  if (HL_UNLIKELY(block == nullptr)) return;
+  if (HL_UNLIKELY(in_loader(__builtin_return_address(0)))) return release_from_loader(block);
+  free_block<plain>(block);
+}
+
+HL_EXPORT void* calloc(std::size_t count, std::size_t each) {
+  std::size_t bytes;
+  if (HL_UNLIKELY(__builtin_mul_overflow(count, each, &bytes))) return next.calloc(count, each);
+  return booked(next.calloc(1, with_tag(bytes)), bytes, HL_CALLER());
+}
+
+HL_EXPORT void* realloc(void* block, std::size_t bytes) {
+  if (HL_UNLIKELY(block == nullptr)) return booked(next.malloc(with_tag(bytes)), bytes, HL_CALLER());
+  return resize(block, bytes, HL_CALLER());
+}
+
+HL_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t each) {
+  std::size_t bytes;
+  if (HL_UNLIKELY(__builtin_mul_overflow(count, each, &bytes))) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  if (block == nullptr) return booked(next.malloc(with_tag(bytes)), bytes, HL_CALLER());
+  return resize(block, bytes, HL_CALLER());
+}
+
+HL_EXPORT int posix_memalign(void** out, std::size_t alignment, std::size_t bytes) {
+  const int result = next.posix_memalign(out, alignment, with_tag(bytes));
+  if (HL_LIKELY(result == 0)) booked(*out, bytes, HL_CALLER());
+  return result;
+}
+
+HL_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  return booked(next.aligned_alloc(alignment, with_tag(bytes)), bytes, HL_CALLER());
+}
+
+HL_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
+  return booked(next.memalign(alignment, with_tag(bytes)), bytes, HL_CALLER());
+}
+
+HL_EXPORT void* valloc(std::size_t bytes) {
+  return booked(next.memalign(page_bytes, with_tag(bytes)), bytes, HL_CALLER());
+}
+
+// A whole number of pages is usable, and the tag comes after them.
+HL_EXPORT void* pvalloc(std::size_t bytes) {
+  std::size_t rounded;
+  if (__builtin_add_overflow(bytes, page_bytes - 1, &rounded)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  rounded &= ~(page_bytes - 1);
+  return booked(next.memalign(page_bytes, with_tag(rounded)), bytes, HL_CALLER());
+}
+
+HL_EXPORT std::size_t malloc_usable_size(void* block) {
+  if (block == nullptr) return 0;
+  if (is_bootstrap(block)) return bootstrap_size(block);
+  const std::size_t usable = usable_size(block);
+  if (usable >= large_usable_bytes || usable < tag_bytes) return usable;
+  const tag found(tag_word(block, usable));
+  const bool tagged = found.intact(block, state.tag_key) || inherited_tag(block, found.word());
+  return tagged ? usable - tag_bytes : usable;
+}
+
+HL_EXPORT void free_sized(void* block, std::size_t) {
+  if (block != nullptr) free_block<plain>(block);
+}
+HL_EXPORT void free_aligned_sized(void* block, std::size_t, std::size_t) {
+  if (block != nullptr) free_block<plain>(block);
+}
+HL_EXPORT void cfree(void* block) {
+  if (block != nullptr) free_block<plain>(block);
+}

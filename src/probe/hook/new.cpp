@@ -1,0 +1,83 @@
+// The hooks of operator new and delete, so that a stack begins at the code that said `new`.
+//
+// Where the program brings its own form of one of them, the others must behave as the standard says: fall back to it.
+// Then they are passed to the library's own definitions, which do, and end in malloc and free.
+#include <cstdlib>
+
+#include "probe/hook/event.hpp"
+#include "probe/hook/change_kind.hpp"
+
+using namespace heapledger::probe;
+
+namespace {
+
+constexpr auto single = block_kind::from_new;
+constexpr auto array = block_kind::from_new_array;
+
+template <class Function>
+Function* behind(Function*& cached, const char* name) {
+  if (cached == nullptr) cached = reinterpret_cast<Function*>(next_symbol(name));
+  if (cached == nullptr) std::abort();  // nobody could have called us: no C++ library
+  return cached;
+}
+
+// Out of memory: the library's own operator new knows the new-handler and how to throw. If its handler made room, the
+// block was booked as malloc's, and becomes what it is.
+template <class... Arguments>
+HL_COLD void* ask_library(const char* name, block_kind kind, Arguments... arguments) {
+  void* (*function)(Arguments...) = nullptr;
+  void* block = behind(function, name)(arguments...);
+  if (block != nullptr && next.cxx_direct) change_kind(block, kind);
+  return block;
+}
+
+template <class... Arguments>
+HL_COLD void pass_delete(const char* name, Arguments... arguments) {
+  void (*function)(Arguments...) = nullptr;
+  behind(function, name)(arguments...);
+}
+
+HL_HOT void* fresh(std::size_t bytes) { return HL_LIKELY(next.cxx_direct) ? next.malloc(with_tag(bytes)) : nullptr; }
+HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
+  return HL_LIKELY(next.cxx_direct) ? next.memalign(alignment, with_tag(bytes)) : nullptr;
+}
+
+}  // namespace
+
+#define HL_NEW(symbol, kind, parameters, request, ...)                                           \
+  HL_EXPORT void* symbol parameters {                                                            \
+    void* block = fresh request;                                                                 \
+    if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__);           \
+    return book_block<kind>(block, bytes, HL_CALLER());                                          \
+  }
+#define HL_DELETE(symbol, kind, parameters, ...)                                                 \
+  HL_EXPORT void symbol parameters {                                                             \
+    if (HL_UNLIKELY(!next.cxx_direct)) return pass_delete(#symbol, __VA_ARGS__);                 \
+    if (HL_LIKELY(block != nullptr)) free_block<kind>(block);                                    \
+  }
+
+using nothrow = const void*;
+
+HL_NEW(_Znwm, single, (std::size_t bytes), (bytes), bytes)
+HL_NEW(_Znam, array, (std::size_t bytes), (bytes), bytes)
+HL_NEW(_ZnwmRKSt9nothrow_t, single, (std::size_t bytes, nothrow tag), (bytes), bytes, tag)
+HL_NEW(_ZnamRKSt9nothrow_t, array, (std::size_t bytes, nothrow tag), (bytes), bytes, tag)
+HL_NEW(_ZnwmSt11align_val_t, single, (std::size_t bytes, std::size_t align), (bytes, align), bytes, align)
+HL_NEW(_ZnamSt11align_val_t, array, (std::size_t bytes, std::size_t align), (bytes, align), bytes, align)
+HL_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, single, (std::size_t bytes, std::size_t align, nothrow tag), (bytes, align),
+       bytes, align, tag)
+HL_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, array, (std::size_t bytes, std::size_t align, nothrow tag), (bytes, align),
+       bytes, align, tag)
+
+HL_DELETE(_ZdlPv, single, (void* block), block)
+HL_DELETE(_ZdaPv, array, (void* block), block)
+HL_DELETE(_ZdlPvm, single, (void* block, std::size_t bytes), block, bytes)
+HL_DELETE(_ZdaPvm, array, (void* block, std::size_t bytes), block, bytes)
+HL_DELETE(_ZdlPvRKSt9nothrow_t, single, (void* block, nothrow tag), block, tag)
+HL_DELETE(_ZdaPvRKSt9nothrow_t, array, (void* block, nothrow tag), block, tag)
+HL_DELETE(_ZdlPvSt11align_val_t, single, (void* block, std::size_t align), block, align)
+HL_DELETE(_ZdaPvSt11align_val_t, array, (void* block, std::size_t align), block, align)
+HL_DELETE(_ZdlPvmSt11align_val_t, single, (void* block, std::size_t bytes, std::size_t align), block, bytes, align)
+HL_DELETE(_ZdaPvmSt11align_val_t, array, (void* block, std::size_t bytes, std::size_t align), block, bytes, align)
+HL_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, single, (void* block, std::size_t align, nothrow tag), block, align, tag)
+HL_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, array, (void* block, std::size_t align, nothrow tag), block, align, tag)

@@ -1,0 +1,148 @@
+#include "probe/hook/next.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+
+#include "probe/base/attributes.hpp"
+#include "probe/hook/block.hpp"
+#include "probe/hook/process.hpp"
+
+extern "C" void* __libc_malloc(std::size_t);
+
+namespace heapledger::probe {
+
+namespace {
+
+// Until begin() has run, each name first has it run. While it runs, dlsym itself may allocate.
+void* first_malloc(std::size_t bytes) {
+  begin();
+  return beginning() ? bootstrap_allocate(bytes, 16) : next.malloc(bytes);
+}
+void* first_calloc(std::size_t count, std::size_t each) {
+  begin();
+  return beginning() ? bootstrap_allocate(count * each, 16) : next.calloc(count, each);
+}
+void first_free(void* block) {
+  begin();
+  if (!beginning()) next.free(block);
+}
+std::size_t first_usable_size(void* block) {
+  begin();
+  return beginning() ? 0 : next.usable_size(block);
+}
+void* first_realloc(void* block, std::size_t bytes) {
+  begin();
+  return next.realloc(block, bytes);
+}
+void* first_memalign(std::size_t alignment, std::size_t bytes) {
+  begin();
+  return beginning() ? bootstrap_allocate(bytes, alignment) : next.memalign(alignment, bytes);
+}
+int first_posix_memalign(void** out, std::size_t alignment, std::size_t bytes) {
+  begin();
+  return next.posix_memalign(out, alignment, bytes);
+}
+
+}  // namespace
+
+constinit next_allocator next{first_malloc,   first_free,     first_calloc,         first_realloc,
+                              first_memalign, first_memalign, first_posix_memalign, first_usable_size,
+                              false,          false};
+
+namespace {
+
+constexpr std::size_t bootstrap_bytes = 64 * 1024;
+alignas(4096) constinit char bootstrap_memory[bootstrap_bytes] = {};
+constinit std::size_t bootstrap_used = 0;
+
+// glibc keeps a chunk's size in the word in front of the block. Believed only after it agreed with
+// malloc_usable_size for blocks from every kind of bin, and from mmap.
+bool chunk_sizes_agree(const next_allocator& with) {
+  if (with.malloc != __libc_malloc) return false;
+  constexpr std::size_t sizes[] = {0, 1, 24, 25, 100, 1032, 1033, 5000, 70'000, 300'000};
+  for (const std::size_t bytes : sizes) {
+    void* block = with.malloc(bytes);
+    if (block == nullptr) return false;
+    const bool agree = glibc_usable_size(block) == with.usable_size(block);
+    with.free(block);
+    if (!agree) return false;
+  }
+  return true;
+}
+
+template <class Function>
+void look_up(Function*& out, const char* name) {
+  out = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+bool ours(const char* name, const void* own) { return dlsym(RTLD_DEFAULT, name) == own; }
+
+}  // namespace
+
+// The forms that every other form falls back to, by the standard. A program that replaces one of them expects the
+// others to call it.
+extern "C" {
+void* _Znwm(std::size_t);
+void* _Znam(std::size_t);
+void* _ZnwmRKSt9nothrow_t(std::size_t, const void*);
+void* _ZnwmSt11align_val_t(std::size_t, std::size_t);
+void _ZdlPv(void*);
+void _ZdaPv(void*);
+void _ZdlPvm(void*, std::size_t);
+void _ZdlPvSt11align_val_t(void*, std::size_t);
+}
+
+bool find_next_allocator() {
+  next_allocator found = next;
+  look_up(found.malloc, "malloc");
+  look_up(found.free, "free");
+  look_up(found.calloc, "calloc");
+  look_up(found.realloc, "realloc");
+  look_up(found.memalign, "memalign");
+  look_up(found.aligned_alloc, "aligned_alloc");
+  look_up(found.posix_memalign, "posix_memalign");
+  look_up(found.usable_size, "malloc_usable_size");
+  if (found.malloc == nullptr || found.free == nullptr || found.calloc == nullptr || found.realloc == nullptr ||
+      found.memalign == nullptr || found.aligned_alloc == nullptr || found.posix_memalign == nullptr ||
+      found.usable_size == nullptr)
+    return false;
+  found.cxx_direct = ours("_Znwm", reinterpret_cast<void*>(_Znwm)) && ours("_Znam", reinterpret_cast<void*>(_Znam)) &&
+                     ours("_ZdlPv", reinterpret_cast<void*>(_ZdlPv)) && ours("_ZdaPv", reinterpret_cast<void*>(_ZdaPv)) &&
+                     ours("_ZnwmRKSt9nothrow_t", reinterpret_cast<void*>(_ZnwmRKSt9nothrow_t)) &&
+                     ours("_ZnwmSt11align_val_t", reinterpret_cast<void*>(_ZnwmSt11align_val_t)) &&
+                     ours("_ZdlPvm", reinterpret_cast<void*>(_ZdlPvm)) &&
+                     ours("_ZdlPvSt11align_val_t", reinterpret_cast<void*>(_ZdlPvSt11align_val_t));
+  found.glibc = chunk_sizes_agree(found);
+  next = found;
+  return true;
+}
+
+void* next_symbol(const char* name) {
+  if (void* found = dlsym(RTLD_NEXT, name); found != nullptr) return found;
+  // A C program whose plugin brought libstdc++ in: it is not in the global scope.
+  void* library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  void* found = dlsym(library, name);
+  dlclose(library);
+  return found;
+}
+
+// Each block has its size in front, and a zero where glibc keeps a chunk's: it never looks like one of ours.
+void* bootstrap_allocate(std::size_t bytes, std::size_t alignment) {
+  if (alignment < 16) alignment = 16;
+  const std::size_t start = (bootstrap_used + 16 + alignment - 1) & ~(alignment - 1);
+  if (bytes > bootstrap_bytes || start + bytes > bootstrap_bytes) return nullptr;
+  bootstrap_used = start + bytes;
+  char* block = bootstrap_memory + start;
+  reinterpret_cast<std::size_t*>(block)[-2] = bytes;
+  return block;
+}
+
+bool is_bootstrap(const void* block) {
+  return static_cast<std::size_t>(static_cast<const char*>(block) - bootstrap_memory) < bootstrap_bytes;
+}
+
+std::size_t bootstrap_size(const void* block) { return static_cast<const std::size_t*>(block)[-2]; }
+
+}  // namespace heapledger::probe

@@ -1,0 +1,34 @@
+// The allocator behind us: whatever the dynamic linker finds next for each name.
+#pragma once
+
+#include <cstddef>
+
+namespace heapledger::probe {
+
+struct next_allocator {
+  void* (*malloc)(std::size_t);
+  void (*free)(void*);
+  void* (*calloc)(std::size_t, std::size_t);
+  void* (*realloc)(void*, std::size_t);
+  void* (*memalign)(std::size_t, std::size_t);
+  void* (*aligned_alloc)(std::size_t, std::size_t);
+  int (*posix_memalign)(void**, std::size_t, std::size_t);
+  std::size_t (*usable_size)(void*);
+  bool glibc;       // chunk sizes can be read in front of the block
+  bool cxx_direct;  // nobody else defines operator new or delete: ours need not go through theirs
+};
+
+extern next_allocator next;
+
+// Fills `next`; false when the essential names are missing. Calls dlsym.
+bool find_next_allocator();
+
+// The definition behind ours of a mangled C++ name, or nullptr.
+void* next_symbol(const char* name);
+
+// Allocations that dlsym itself makes while it is asked.
+void* bootstrap_allocate(std::size_t bytes, std::size_t alignment);
+bool is_bootstrap(const void* block);
+std::size_t bootstrap_size(const void* block);
+
+}  // namespace heapledger::probe

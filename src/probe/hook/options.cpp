@@ -1,0 +1,166 @@
+#include "probe/hook/options.hpp"
+
+#include <fcntl.h>
+
+#include <cstring>
+
+#include "probe/base/syscalls.hpp"
+
+extern "C" void* __libc_stack_end;
+
+namespace heapledger::probe {
+namespace {
+
+// argc, the arguments, a null, the environment, a null: as the kernel left it.
+char** initial_environment() {
+  auto* stack = static_cast<std::uint64_t*>(__libc_stack_end);
+  return reinterpret_cast<char**>(stack + 1 + stack[0] + 1);
+}
+
+const char* variable(const char* name) {
+  const std::size_t length = std::strlen(name);
+  for (char** entry = initial_environment(); *entry != nullptr; ++entry)
+    if (std::strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
+  return nullptr;
+}
+
+bool is_set(const char* name) {
+  const char* value = variable(name);
+  return value != nullptr && *value != 0 && std::strcmp(value, "0") != 0;
+}
+
+bool glob(const char* pattern, const char* end, const char* text) {
+  for (; pattern != end; ++pattern, ++text) {
+    if (*pattern == '*') {
+      for (;; ++text) {
+        if (glob(pattern + 1, end, text)) return true;
+        if (*text == 0) return false;
+      }
+    }
+    if (*text == 0 || (*pattern != '?' && *pattern != *text)) return false;
+  }
+  return *text == 0;
+}
+
+bool matches_any(const char* list, const char* name) {
+  for (;;) {
+    const char* end = std::strchr(list, ':');
+    if (glob(list, end != nullptr ? end : list + std::strlen(list), name)) return true;
+    if (end == nullptr) return false;
+    list = end + 1;
+  }
+}
+
+class writer {
+ public:
+  writer(char* out, std::size_t capacity) : at_(out), end_(out + capacity - 1) {}
+  void put(const char* text) {
+    while (*text != 0) put(*text++);
+  }
+  void put(char letter) {
+    if (at_ < end_) *at_++ = letter;
+    else full_ = true;
+  }
+  void number(std::uint64_t value) {
+    char digits[24];
+    char* first = digits + sizeof digits - 1;
+    *first = 0;
+    do *--first = static_cast<char>('0' + value % 10);
+    while ((value /= 10) != 0);
+    put(first);
+  }
+  bool finish() {
+    *at_ = 0;
+    return !full_;
+  }
+
+ private:
+  char* at_;
+  char* end_;
+  bool full_ = false;
+};
+
+void read_program(options& out) {
+  const long length = sys::readlink("/proc/self/exe", out.exe, sizeof out.exe - 1);
+  out.exe[length > 0 ? length : 0] = 0;
+  const char* slash = std::strrchr(out.exe, '/');
+  writer(out.program, sizeof out.program).put(slash != nullptr ? slash + 1 : out.exe);
+}
+
+void read_place(options& out) {
+  const char* session = variable("HEAPLEDGER_SESSION");
+  const char* pattern = variable("HEAPLEDGER_OUTPUT");
+  out.session = session != nullptr && *session != 0;
+  const char* wanted = out.session ? session : pattern != nullptr && *pattern != 0 ? pattern : "heapledger.%e.%p.hlp";
+  writer place(out.place, sizeof out.place);
+  if (*wanted != '/') {  // the program may change its directory before it forks
+    char here[options::path_capacity];
+    if (sys::call(__NR_getcwd, sys::word(here), sizeof here) > 0) {
+      place.put(here);
+      place.put('/');
+    }
+  }
+  place.put(wanted);
+  if (!place.finish()) out.place[0] = 0;
+}
+
+void put_host(writer& out) {
+  struct {
+    char system[65], node[65], release[65], version[65], machine[65], domain[65];
+  } name;
+  if (sys::call(__NR_uname, sys::word(&name)) == 0) out.put(name.node);
+}
+
+}  // namespace
+
+void read_options(options& out) {
+  read_program(out);
+  read_place(out);
+  if (const char* stacks = variable("HEAPLEDGER_STACKS"); stacks != nullptr) {
+    if (std::strcmp(stacks, "fp") == 0) out.stacks = wire::stacks_mode::frame_pointer;
+    if (std::strcmp(stacks, "off") == 0) out.stacks = wire::stacks_mode::off;
+  }
+  if (const char* depth = variable("HEAPLEDGER_DEPTH"); depth != nullptr)
+    for (; *depth >= '0' && *depth <= '9' && out.depth_limit < 1'000'000; ++depth)
+      out.depth_limit = out.depth_limit * 10 + static_cast<unsigned>(*depth - '0');
+  out.follow = !is_set("HEAPLEDGER_NO_FOLLOW");
+  out.check = is_set("HEAPLEDGER_CHECK");
+  if (const char* only = variable("HEAPLEDGER_ONLY"); only != nullptr && *only != 0)
+    out.selected = matches_any(only, out.program);
+}
+
+bool segment_path(const options& from, unsigned attempt, char* path) {
+  writer out(path, options::path_capacity);
+  if (from.place[0] == 0) return false;
+  if (from.session) {
+    out.put(from.place);
+    out.put('/');
+    out.number(sys::getpid());
+    out.put('-');
+    out.number(attempt);
+    out.put(".hls");
+    return out.finish();
+  }
+  for (const char* at = from.place; *at != 0; ++at) {
+    if (*at != '%') {
+      out.put(*at);
+      continue;
+    }
+    switch (*++at) {
+      case 'e': out.put(from.program); break;
+      case 'p': out.number(sys::getpid()); break;
+      case 'h': put_host(out); break;
+      case 't': out.number(sys::clock_ns(sys::clock_realtime) / 1'000'000'000u); break;
+      case 0: --at; [[fallthrough]];
+      case '%': out.put('%'); break;
+      default: out.put('%'); out.put(*at); break;
+    }
+  }
+  if (attempt != 0) {  // what is there is not overwritten
+    out.put('.');
+    out.number(attempt);
+  }
+  return out.finish();
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,29 @@
+// What the environment asks of the probe (docs/run.md lists the variables). Read from the process's initial stack,
+// because the first allocation may come before libc has its environment.
+#pragma once
+
+#include <cstddef>
+
+#include "probe/publish/segment.hpp"
+
+namespace heapledger::probe {
+
+struct options {
+  static constexpr std::size_t path_capacity = 1024;
+  wire::stacks_mode stacks = wire::stacks_mode::dwarf;
+  std::uint32_t depth_limit = 0;
+  bool follow = true;
+  bool selected = true;  // the program's name matches HEAPLEDGER_ONLY
+  bool check = false;    // walk every stack a second time with an independent unwinder
+  bool session = false;  // `place` is a directory, else a file name pattern
+  char place[path_capacity] = {};
+  char program[256] = {};
+  char exe[path_capacity] = {};
+};
+
+void read_options(options& out);
+
+// Writes the name of the attempt-th segment file to try into `out` (path_capacity bytes); false when it does not fit.
+bool segment_path(const options& from, unsigned attempt, char* out);
+
+}  // namespace heapledger::probe

@@ -1,0 +1,256 @@
+#include "probe/hook/process.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <limits.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "probe/account/cells.hpp"
+#include "probe/account/errors.hpp"
+#include "probe/account/large_blocks.hpp"
+#include "probe/account/registry.hpp"
+#include "probe/account/tag.hpp"
+#include "probe/base/own_memory.hpp"
+#include "probe/base/syscalls.hpp"
+#include "probe/hook/next.hpp"
+#include "probe/hook/options.hpp"
+#include "probe/hook/self_check.hpp"
+#include "probe/publish/modules.hpp"
+#include "probe/publish/stack_tree.hpp"
+
+extern "C" void* __libc_stack_end;
+
+namespace heapledger::probe {
+
+constinit process_state state;
+thread_local books* this_thread = nullptr;
+
+namespace {
+
+enum class stage : std::uint32_t { untouched, beginning, keeping, off };
+constinit std::uint32_t current_stage = static_cast<std::uint32_t>(stage::untouched);
+constinit int beginning_tid = 0;
+constinit options chosen;
+constinit std::uint64_t last_generation = 0;
+constinit pthread_key_t exit_key = 0;
+
+constexpr unsigned inherited_limit = 8;
+constinit std::uint64_t inherited_keys[inherited_limit] = {};
+
+constinit thread_local std::uint32_t thread_record = 0;
+constinit thread_local std::uint32_t exit_rounds = 0;
+constinit thread_local bool thread_ended = false;
+
+stage now() { return static_cast<stage>(__atomic_load_n(&current_stage, __ATOMIC_ACQUIRE)); }
+void set(stage next_stage) { __atomic_store_n(&current_stage, static_cast<std::uint32_t>(next_stage), __ATOMIC_RELEASE); }
+
+void draw_key() {
+  const auto* random = reinterpret_cast<const std::uint64_t*>(getauxval(AT_RANDOM));
+  const std::uint64_t seed = (random != nullptr ? random[0] ^ random[1] : 0) ^ __builtin_ia32_rdtsc() ^ state.tag_key;
+  state.tag_key = (seed ^ seed >> 29) * 0xbf58476d1ce4e5b9u;
+}
+
+void publish_process() {
+  wire::segment_header& header = *segment.header;
+  header.exe = publish_string(chosen.exe, std::strlen(chosen.exe));
+  auto* stack = static_cast<std::uint64_t*>(__libc_stack_end);
+  auto* arguments = reinterpret_cast<char**>(stack + 1);
+  if (const std::uint64_t count = stack[0]; count != 0 && count < 100'000) {
+    const char* last = arguments[count - 1];
+    const std::size_t bytes = last + std::strlen(last) - arguments[0];
+    constexpr std::size_t limit = 64 * 1024;
+    header.command = publish_string(arguments[0], bytes < limit ? bytes : limit);
+    header.command_bytes = static_cast<std::uint32_t>(bytes < limit ? bytes : limit);
+  }
+}
+
+void find_loader() {
+  dl_find_object loader;
+  if (_dl_find_object(reinterpret_cast<void*>(&_dl_find_object), &loader) != 0) return;
+  state.loader_start = reinterpret_cast<std::uint64_t>(loader.dlfo_map_start);
+  state.loader_bytes = reinterpret_cast<std::uint64_t>(loader.dlfo_map_end) - state.loader_start;
+}
+
+bool open_books(bool forked) {
+  char path[options::path_capacity];
+  segment_options wanted{path, chosen.stacks, chosen.depth_limit, forked};
+  constexpr unsigned attempts = 64;
+  bool open = false;
+  for (unsigned attempt = 0; attempt < attempts && !open; ++attempt) {
+    if (!segment_path(chosen, attempt, path)) return false;
+    open = create_segment(wanted);
+    if (!open && sys::call(__NR_access, sys::word(path), 0) != 0) return false;  // not because it exists
+  }
+  if (!open || !rules.create() || !tree.create()) return false;
+  reset_cells();
+  reset_errors();
+  modules.reset();
+  reset_registry({chosen.depth_limit, chosen.stacks});
+  peak_epoch = 0;
+  publish_process();
+  __atomic_store_n(&segment.header->private_bytes, own_bytes(), __ATOMIC_RELAXED);
+  return true;
+}
+
+void start_generation() {
+  sys::madvise(&process, sizeof process, MADV_WIPEONFORK);
+  __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
+}
+
+void on_thread_exit(void*) {
+  // Destructors of other keys may still allocate: stay until the last round.
+  if (++exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    pthread_setspecific(exit_key, &exit_key);
+    return;
+  }
+  books* own = this_thread;
+  thread_ended = true;
+  this_thread = nullptr;
+  if (own == nullptr || process.generation == 0) return;
+  close_thread_record(thread_record);
+  for (books* each = own; each != nullptr;) {
+    books* inner = each->nested;
+    release_books(each);
+    each = inner;
+  }
+}
+
+// The child of a fork begins its own books: what it inherited is its parent's, and recognised as such when freed.
+bool begin_forked() {
+  // A handler that forked while it interrupted a booking returns into it: that event ends in the parent's books.
+  const bool interrupted = this_thread != nullptr && this_thread->generation == books::busy;
+  if (!interrupted) drop_segment();
+  for (unsigned i = inherited_limit; i-- > 1;) inherited_keys[i] = inherited_keys[i - 1];
+  inherited_keys[0] = state.tag_key;
+  draw_key();
+  ++state.birth;
+  reset_own_pieces();
+  reset_large_locks();
+  tree.reset();
+  this_thread = nullptr;
+  if (!chosen.follow || !open_books(true)) {
+    drop_segment();
+    set(stage::off);
+    return false;
+  }
+  start_generation();
+  return true;
+}
+
+books* register_thread() {
+  if (!thread_ended) {
+    thread_record = open_thread_record();
+    books* own = acquire_books(thread_record);
+    this_thread = own;
+    pthread_setspecific(exit_key, &exit_key);
+    return own;
+  }
+  return acquire_books(thread_record);  // an event after the last destructor: given back in return_books
+}
+
+// The event that holds the books may have been left by longjmp: then its stack frame is gone.
+bool abandoned(const books& own, const void* at) {
+  if (at <= own.entered_at) return false;
+  struct {
+    void* base;
+    int flags;
+    std::size_t bytes;
+  } alternate{};
+  constexpr int on_stack = 1;
+  return sys::call(__NR_sigaltstack, 0, sys::word(&alternate)) == 0 && (alternate.flags & on_stack) == 0;
+}
+
+books* usable_books(const void* at) {
+  books* own = this_thread;
+  if (own == nullptr) return register_thread();
+  while (own->generation == books::busy && !abandoned(*own, at)) {
+    if (own->nested == nullptr) own->nested = acquire_books(thread_record);
+    own = own->nested;
+    if (own == nullptr) return nullptr;
+  }
+  if (own->generation != process.generation) {
+    own->stack.forget();
+    own->generation = own->known_generation = process.generation;
+  }
+  return own;
+}
+
+}  // namespace
+
+bool beginning() { return now() == stage::beginning && beginning_tid == sys::gettid(); }
+
+HL_COLD void begin() {
+  std::uint32_t expected = static_cast<std::uint32_t>(stage::untouched);
+  if (!__atomic_compare_exchange_n(&current_stage, &expected, static_cast<std::uint32_t>(stage::beginning), false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    while (now() == stage::beginning && !beginning()) sys::yield();
+    return;
+  }
+  beginning_tid = sys::gettid();
+  if (!find_next_allocator()) __builtin_trap();
+  read_options(chosen);
+  state.stacks_off = chosen.stacks == wire::stacks_mode::off;
+  state.check = chosen.check && !state.stacks_off;
+  if (state.check) state.direct_usable_limit = 0;
+  draw_key();
+  find_loader();
+  if (!chosen.selected || pthread_key_create(&exit_key, on_thread_exit) != 0 || !open_books(false)) {
+    drop_segment();
+    set(stage::off);
+    return;
+  }
+  start_generation();
+  set(stage::keeping);
+}
+
+HL_COLD books* find_books(const void* at) {
+  switch (now()) {
+    case stage::off:
+    case stage::beginning: return nullptr;
+    case stage::untouched: begin(); return now() == stage::keeping ? usable_books(at) : nullptr;
+    case stage::keeping: break;
+  }
+  if (process.generation == 0 && !begin_forked()) return nullptr;
+  return usable_books(at);
+}
+
+HL_COLD void return_books(books* own) {
+  if (thread_ended) release_books(own);
+}
+
+bool inherited_tag(const void* block, std::uint64_t word) {
+  for (const std::uint64_t key : inherited_keys)
+    if (key != 0 && tag(word).intact(block, key)) return true;
+  return false;
+}
+
+HL_COLD void loader_freed() {
+  if (now() != stage::keeping || process.generation == 0) return;
+  const bool gone = modules.sweep([](std::uint64_t start, std::uint64_t end) {
+    rules.forget(start, end);
+    tree.retire(start, end);
+  });
+  if (gone) __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
+}
+
+namespace {
+
+[[gnu::constructor(101)]] void on_load() {
+  begin();
+  if (now() == stage::keeping && state.check) start_self_check();
+}
+
+[[gnu::destructor(101)]] void on_exit() {
+  if (now() != stage::keeping || process.generation == 0) return;
+  wire::segment_header& header = *segment.header;
+  header.end_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
+  header.private_bytes = own_bytes();
+  header.state = wire::lifecycle::exited;
+}
+
+}  // namespace
+
+}  // namespace heapledger::probe

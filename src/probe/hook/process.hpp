@@ -1,0 +1,81 @@
+// The probe's life in a process: from the first allocation, through fork, to exit; and a thread's, from its first event
+// to after its last destructor.
+#pragma once
+
+#include "probe/account/books.hpp"
+#include "probe/account/tag.hpp"
+
+namespace heapledger::probe {
+
+// State that only the slow paths change.
+struct process_state {
+  std::uint64_t tag_key = 0;
+  std::uint32_t birth = 0;  // how many forks away from the process that loaded the probe
+  bool stacks_off = false;
+  bool check = false;
+  std::size_t direct_usable_limit = large_usable_bytes;  // 0 in self-check mode: every event takes the slower way
+  std::uint64_t loader_start = 0;  // ld.so's code
+  std::uint64_t loader_bytes = 0;
+};
+extern process_state state;
+
+// A tag made by an ancestor before a fork: whether one of their keys fits.
+bool inherited_tag(const void* block, std::uint64_t word);
+
+// Whether an address lies in the dynamic linker; and what to do once it gave memory back: it may have unloaded code.
+HL_HOT bool in_loader(const void* address) {
+  return reinterpret_cast<std::uint64_t>(address) - state.loader_start < state.loader_bytes;
+}
+HL_COLD void loader_freed();
+
+// Resolves the allocator behind us and begins to keep books. Called by whatever comes first.
+HL_COLD void begin();
+bool beginning();  // in begin(): what is allocated now serves the dynamic linker's own lookups
+
+// constinit here too: without it every access goes through a wrapper that asks for a dynamic initialiser.
+extern constinit thread_local books* this_thread;
+
+// This thread's books when they are not at hand: first events, forks, nested events. nullptr: the event goes unbooked.
+HL_COLD books* find_books(const void* at);
+HL_COLD void return_books(books* own);
+
+HL_HOT bool at_hand(const books* own) { return own != nullptr && own->generation == process.generation; }
+
+// Between these, a signal handler that allocates finds the books busy, and takes others.
+HL_HOT void take(books* own, const void* at) {
+  own->generation = books::busy;
+  own->entered_at = at;
+  asm volatile("" ::: "memory");
+}
+HL_HOT void give(books* own, std::uint64_t generation) {
+  asm volatile("" ::: "memory");
+  own->generation = generation;
+}
+
+// Holds this thread's books for one event, on the slower paths. Empty when there are none.
+class booking {
+ public:
+  explicit booking(const void* at) : own_(this_thread) {
+    if (!at_hand(own_)) own_ = find_books(at);
+    if (own_ == nullptr) return;
+    generation_ = own_->generation;
+    take(own_, at);
+  }
+  ~booking() {
+    if (own_ == nullptr) return;
+    give(own_, generation_);
+    if (own_ != this_thread) return_books(own_);
+  }
+  booking(const booking&) = delete;
+  booking& operator=(const booking&) = delete;
+
+  explicit operator bool() const { return own_ != nullptr; }
+  books& operator*() const { return *own_; }
+  books* operator->() const { return own_; }
+
+ private:
+  books* own_;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace heapledger::probe

@@ -1,0 +1,86 @@
+#include "probe/hook/resize.hpp"
+
+#include <cstring>
+
+#include "probe/account/large_blocks.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+// What was booked as freed, so that it can be taken back.
+class withdrawal {
+ public:
+  explicit withdrawal(void* block) : block_(block) {
+    const booking event(__builtin_dwarf_cfa());
+    usable_ = usable_size(block);
+    if (HL_LIKELY(event && usable_ < large_usable_bytes)) {
+      word_ = tag_word(block, usable_);
+      const tag found(word_);
+      if (HL_LIKELY(found.good(block, state.tag_key, block_kind::from_malloc))) {
+        what_ = small;
+        account_ = found.account();
+        bytes_ = usable_ - tag_bytes - found.slack();
+        tag_word(block, usable_) = ~word_;
+        book_free(*event, account_, block, bytes_);
+        return;
+      }
+    }
+    withdraw_odd(event);
+  }
+
+  HL_COLD void take_back() {
+    const booking event(__builtin_dwarf_cfa());
+    if (what_ == other || !event) return;
+    if (what_ == small) tag_word(block_, usable_) = word_;
+    else add_large(large_);
+    unbook_free(*event, account_, bytes_);
+  }
+
+ private:
+  enum { small, large, other } what_ = other;
+
+  HL_COLD void withdraw_odd(const booking& event) {
+    if (event && usable_ >= large_usable_bytes && take_large(block_, large_)) {
+      add_large(large_);  // release takes it out again
+      if (large_.birth == state.birth) what_ = large;
+      account_ = large_.account;
+      bytes_ = large_.bytes;
+    }
+    if (event) release(*event, block_, block_kind::from_malloc);
+    else count_loss(wire::loss::unbooked);
+  }
+
+  void* block_;
+  std::size_t usable_ = 0;
+  std::uint64_t word_ = 0;
+  std::uint32_t account_ = 0;
+  std::size_t bytes_ = 0;
+  large_block large_{};
+};
+
+void* leave_bootstrap(void* block, std::size_t bytes, const frame_state& caller) {
+  void* moved = next.malloc(with_tag(bytes));
+  if (moved == nullptr) return nullptr;
+  const std::size_t old = bootstrap_size(block);
+  std::memcpy(moved, block, old < bytes ? old : bytes);
+  book_or_leave(moved, bytes, block_kind::from_malloc, caller, false);
+  return moved;
+}
+
+}  // namespace
+
+void* resize(void* block, std::size_t bytes, const frame_state& caller) {
+  if (HL_UNLIKELY(is_bootstrap(block))) return leave_bootstrap(block, bytes, caller);
+  withdrawal old(block);
+  // realloc(block, 0) frees in glibc and gives a smallest block elsewhere.
+  void* moved = next.realloc(block, bytes == 0 ? 0 : with_tag(bytes));
+  if (HL_LIKELY(moved != nullptr)) {
+    if (bytes == 0 && usable_size(moved) < tag_bytes) return moved;
+    book_or_leave(moved, bytes, block_kind::from_malloc, caller, true);
+  } else if (bytes != 0) {
+    old.take_back();
+  }
+  return moved;
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,66 @@
+#include "probe/hook/self_check.hpp"
+
+#include <dlfcn.h>
+#include <unwind.h>
+
+#include "probe/publish/segment.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+using backtrace_function = _Unwind_Reason_Code(_Unwind_Trace_Fn, void*);
+using address_function = _Unwind_Ptr(_Unwind_Context*, int*);
+using cfa_function = _Unwind_Word(_Unwind_Context*);
+
+constinit backtrace_function* walk_stack = nullptr;
+constinit address_function* address_of = nullptr;
+constinit cfa_function* cfa_of = nullptr;
+
+struct comparison {
+  const frame_state& caller;
+  std::uint32_t node;  // what ours says comes next
+  bool started;
+  bool equal;
+};
+
+_Unwind_Reason_Code compare(_Unwind_Context* context, void* argument) {
+  auto& with = *static_cast<comparison*>(argument);
+  int exact = 0;
+  const std::uint64_t pc = address_of(context, &exact);
+  if (!with.started) {
+    if (pc != with.caller.pc || cfa_of(context) != with.caller.rsp) return _URC_NO_REASON;
+    with.started = true;
+  }
+  if (pc <= 4096) return _URC_NO_REASON;
+  const wire::node& ours = segment.nodes[with.node];
+  const std::uint64_t expected = pc | (exact != 0 ? wire::node_exact_address : 0);
+  if (with.node == 0 || (ours.where & wire::node_address_mask) != expected) with.equal = false;
+  with.node = ours.parent;
+  return with.equal ? _URC_NO_REASON : _URC_NORMAL_STOP;
+}
+
+}  // namespace
+
+void start_self_check() {
+  void* library = dlopen("libgcc_s.so.1", RTLD_NOW);
+  if (library == nullptr) return;
+  address_of = reinterpret_cast<address_function*>(dlsym(library, "_Unwind_GetIPInfo"));
+  cfa_of = reinterpret_cast<cfa_function*>(dlsym(library, "_Unwind_GetCFA"));
+  walk_stack = reinterpret_cast<backtrace_function*>(dlsym(library, "_Unwind_Backtrace"));
+}
+
+// A place for a debugger to stop at.
+[[gnu::noinline]] void stack_differs(const frame_state& caller, std::uint32_t node) {
+  asm volatile("" ::"r"(&caller), "r"(node));
+  __atomic_fetch_add(&segment.header->check.differences, 1, __ATOMIC_RELAXED);
+}
+
+HL_COLD void check_stack(const frame_state& caller, std::uint32_t node) {
+  if (walk_stack == nullptr || address_of == nullptr || cfa_of == nullptr) return;
+  comparison with{caller, node, false, true};
+  walk_stack(compare, &with);
+  __atomic_fetch_add(&segment.header->check.stacks, 1, __ATOMIC_RELAXED);
+  if (!with.started || !with.equal || with.node != 0) stack_differs(caller, node);
+}
+
+}  // namespace heapledger::probe

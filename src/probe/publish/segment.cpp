@@ -1,0 +1,162 @@
+#include "probe/publish/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <initializer_list>
+
+#include "probe/base/syscalls.hpp"
+
+namespace heapledger::probe {
+
+constinit segment_view segment;
+
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr int advice_populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
+
+struct capacities {
+  std::uint64_t nodes = 1u << 24, accounts = 1u << 22, cells = 1u << 21, threads = 1u << 16, writers = 1u << 15,
+                modules = 1u << 14, strings = 1u << 24, errors = 1u << 12;
+
+  void halve() {
+    for (std::uint64_t* count : {&nodes, &accounts, &cells, &threads, &writers, &strings})
+      if (*count > 1024) *count /= 2;
+  }
+};
+
+std::uint64_t place(wire::region& region, std::uint64_t at, std::uint64_t count, std::size_t element) {
+  region = {at, count};
+  return (at + count * element + page - 1) & ~std::uint64_t{page - 1};
+}
+
+std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
+  std::uint64_t at = wire::header_bytes;
+  at = place(header.threads, at, wanted.threads, sizeof(wire::thread));
+  at = place(header.writers, at, wanted.writers, sizeof(wire::writer));
+  at = place(header.errors, at, wanted.errors, sizeof(wire::error));
+  at = place(header.modules, at, wanted.modules, sizeof(wire::module));
+  at = place(header.strings, at, wanted.strings, 1);
+  at = place(header.accounts, at, wanted.accounts, sizeof(wire::cell));
+  at = place(header.account_keys, at, wanted.accounts, sizeof(wire::account_key));
+  at = place(header.cells, at, wanted.cells, sizeof(wire::cell));
+  return place(header.nodes, at, wanted.nodes, sizeof(wire::node));
+}
+
+// A program that limits its address space or its files must find them as large as without us: we take a small part.
+std::uint64_t budget_bytes() {
+  std::uint64_t budget = std::uint64_t{4} << 30;
+  for (const int resource : {RLIMIT_AS, RLIMIT_FSIZE}) {
+    struct {
+      std::uint64_t soft, hard;
+    } limit{};
+    const bool is_file = resource == RLIMIT_FSIZE;
+    if (sys::call(__NR_prlimit64, 0, resource, 0, sys::word(&limit)) == 0 && limit.soft != ~std::uint64_t{0}) {
+      const std::uint64_t part = is_file ? limit.soft : limit.soft / 16;
+      if (part < budget) budget = part;
+    }
+  }
+  return budget;
+}
+
+template <class T>
+void view(table<T>& out, char* base, const wire::region& region) {
+  out = {reinterpret_cast<T*>(base + region.offset), static_cast<std::uint32_t>(region.capacity), 0};
+}
+
+}  // namespace
+
+bool commit_bytes(void* start, std::size_t from, std::size_t to) {
+  char* first = static_cast<char*>(start) + from;
+  const long result = sys::madvise(first, to - from, advice_populate_write);
+  if (result == 0) return true;
+  if (result == -22) return true;  // EINVAL: an older kernel; the page comes with the first store
+  count_loss(wire::loss::segment_full);
+  return false;
+}
+
+std::uint32_t publish_string(const char* text, std::size_t bytes) {
+  wire::segment_header& header = *segment.header;
+  const std::uint32_t at = header.string_bytes;
+  if (at + bytes + 1 > segment.strings.capacity ||
+      !commit(segment.strings, static_cast<std::uint32_t>(at + bytes + 1)))
+    return 0;
+  __builtin_memcpy(&segment.strings[at], text, bytes);
+  segment.strings[at + bytes] = 0;
+  header.string_bytes = static_cast<std::uint32_t>(at + bytes + 1);
+  return at;
+}
+
+void drop_segment() {
+  if (segment.header != nullptr) sys::munmap(segment.header, segment.bytes);
+  segment = {};
+}
+
+bool create_segment(const segment_options& options) {
+  wire::segment_header layout{};
+  capacities wanted;
+  const std::uint64_t budget = budget_bytes();
+  std::uint64_t bytes = lay_out(layout, wanted);
+  constexpr std::uint64_t smallest = 4 << 20;
+  for (; bytes > budget && bytes > smallest; bytes = lay_out(layout, wanted)) wanted.halve();
+  if (bytes > budget) return false;
+
+  const int fd = sys::open(options.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return false;
+  char* base = nullptr;
+  if (sys::ftruncate(fd, bytes) == 0 && sys::fallocate(fd, 0, wire::header_bytes) != -28 /* ENOSPC */)
+    base = static_cast<char*>(sys::mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd));
+  sys::close(fd);
+  if (base == nullptr) {
+    sys::unlink(options.path);
+    return false;
+  }
+  sys::madvise(base, bytes, MADV_DONTDUMP);
+
+  auto& header = *reinterpret_cast<wire::segment_header*>(base);
+  if (sys::madvise(base, wire::header_bytes, advice_populate_write) == -12 /* ENOMEM */) {
+    sys::munmap(base, bytes);
+    sys::unlink(options.path);
+    return false;
+  }
+  header = layout;
+  view(segment.nodes, base, header.nodes);
+  view(segment.accounts, base, header.accounts);
+  view(segment.account_keys, base, header.account_keys);
+  view(segment.cells, base, header.cells);
+  view(segment.threads, base, header.threads);
+  view(segment.writers, base, header.writers);
+  view(segment.modules, base, header.modules);
+  view(segment.strings, base, header.strings);
+  view(segment.errors, base, header.errors);
+  segment.header = &header;
+  segment.bytes = bytes;
+  const bool room = commit(segment.nodes, 1) && commit(segment.accounts, 1) && commit(segment.account_keys, 1) &&
+                    commit(segment.cells, 1) && commit(segment.threads, 1) && commit(segment.writers, 1) &&
+                    commit(segment.modules, 1) && commit(segment.strings, 1) && commit(segment.errors, 1);
+  if (!room) {
+    drop_segment();
+    sys::unlink(options.path);
+    return false;
+  }
+  header.node_count = header.account_count = header.thread_count = 1;
+  header.string_bytes = 1;
+  header.header_size = wire::header_bytes;
+  header.file_bytes = bytes;
+  header.pid = sys::getpid();
+  header.parent_pid = sys::getppid();
+  header.start_realtime_ns = sys::clock_ns(sys::clock_realtime);
+  header.start_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
+  header.stacks = options.stacks;
+  header.depth_limit = options.depth_limit;
+  header.state = wire::lifecycle::running;
+  header.forked = options.forked;
+  header.tag_bytes_each = 8;
+  header.version = wire::segment_version;
+  __atomic_store_n(&header.magic, wire::segment_magic, __ATOMIC_RELEASE);
+  return true;
+}
+
+}  // namespace heapledger::probe

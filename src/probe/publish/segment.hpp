@@ -1,0 +1,76 @@
+// The segment as the probe sees it: creating the file, and making room in its regions.
+//
+// Room is committed before it is used (a store into a page that a full file system cannot give would be SIGBUS).
+// Not on the fast path; the callers serialise growth of one region.
+#pragma once
+
+#include <cstddef>
+
+#include "wire/segment.hpp"
+
+namespace heapledger::probe {
+
+struct segment_options {
+  const char* path = nullptr;
+  wire::stacks_mode stacks = wire::stacks_mode::dwarf;
+  std::uint32_t depth_limit = 0;
+  bool forked = false;
+};
+
+// One array of the segment. `committed` elements may be touched.
+template <class T>
+struct table {
+  T* data = nullptr;
+  std::uint32_t capacity = 0;
+  std::uint32_t committed = 0;
+
+  T& operator[](std::size_t index) const { return data[index]; }
+};
+
+struct segment_view {
+  wire::segment_header* header = nullptr;
+  std::uint64_t bytes = 0;
+  table<wire::node> nodes;
+  table<wire::cell> accounts;
+  table<wire::account_key> account_keys;
+  table<wire::cell> cells;
+  table<wire::thread> threads;
+  table<wire::writer> writers;
+  table<wire::module> modules;
+  table<char> strings;
+  table<wire::error> errors;
+};
+
+extern segment_view segment;
+
+// Creates the file (it must not exist), maps it and fills the header. False leaves nothing behind.
+bool create_segment(const segment_options& options);
+
+// After fork, in the child: forget the parent's mapping.
+void drop_segment();
+
+// True if elements [0, count) may be touched.
+bool commit_bytes(void* start, std::size_t from, std::size_t to);
+
+template <class T>
+bool commit(table<T>& room, std::uint32_t count) {
+  if (count <= room.committed) return true;
+  if (count > room.capacity) return false;
+  // Small programs touch few pages, large ones make few calls.
+  const std::size_t step_bytes = room.committed * sizeof(T) < 64 * 1024 ? 8 * 1024 : 64 * 1024;
+  std::size_t bytes = (count * sizeof(T) + step_bytes - 1) / step_bytes * step_bytes;
+  if (bytes > room.capacity * sizeof(T)) bytes = room.capacity * sizeof(T);
+  if (!commit_bytes(room.data, room.committed * sizeof(T), bytes)) return false;
+  room.committed = static_cast<std::uint32_t>(bytes / sizeof(T));
+  return true;
+}
+
+inline void count_loss(wire::loss which, std::uint64_t by = 1) {
+  if (segment.header != nullptr)
+    __atomic_fetch_add(&segment.header->losses[static_cast<std::size_t>(which)], by, __ATOMIC_RELAXED);
+}
+
+// Copies a string into the segment; 0, the empty string, when there is no room.
+std::uint32_t publish_string(const char* text, std::size_t bytes);
+
+}  // namespace heapledger::probe

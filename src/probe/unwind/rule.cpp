@@ -1,0 +1,91 @@
+#include "probe/unwind/rule.hpp"
+
+#include "probe/unwind/expression.hpp"
+#include "probe/unwind/find_row.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+bool plain(const cfi::register_rule& rule) { return rule.kind == cfi::how::same || rule.kind == cfi::how::undefined; }
+
+// `breg6 N; deref`: the CFA that GCC emits after realigning the stack.
+bool through_rbp(cfi::bytes code, std::int64_t& offset) {
+  cfi::reader in(code);
+  constexpr std::uint8_t breg_rbp = 0x76, deref = 0x06;
+  if (in.fixed<std::uint8_t>() != breg_rbp) return false;
+  offset = in.signed_leb();
+  return in.fixed<std::uint8_t>() == deref && in.empty() && in.good();
+}
+
+// An expression of nothing but rsp and the address itself (PLT stubs: the stack depth depends on where in the
+// 16-byte stub the thread stands) is a constant at one address.
+bool constant_at(cfi::bytes code, std::uint64_t pc, std::int64_t& offset) {
+  std::uint64_t first, second;
+  expression_registers low{pc, 0, 0}, high{pc, 1 << 20, 0};
+  if (!evaluate_pure(code, low, first) || !evaluate_pure(code, high, second) || second - first != 1 << 20) return false;
+  offset = static_cast<std::int64_t>(first);
+  return true;
+}
+
+bool set_cfa(const cfi::row& row, std::uint64_t pc, rule& out, std::int64_t& offset) {
+  if (row.cfa_is_expression) {
+    if (through_rbp(row.cfa_code, offset)) out.kind = rule_kind::through_rbp;
+    else if (constant_at(row.cfa_code, pc, offset)) out.kind = rule_kind::from_rsp;
+    else return false;
+    return true;
+  }
+  offset = row.cfa_offset;
+  if (row.cfa_register == cfi::rsp) out.kind = rule_kind::from_rsp;
+  else if (row.cfa_register == cfi::rbp) out.kind = rule_kind::from_rbp;
+  else return false;
+  return true;
+}
+
+bool set_rbp(const cfi::row& row, rule& out) {
+  const cfi::register_rule& rbp = row.registers[cfi::rbp];
+  std::int64_t offset = 0;
+  if (plain(rbp)) return true;
+  if (rbp.kind == cfi::how::at_cfa_offset && out.kind != rule_kind::through_rbp) {
+    offset = rbp.offset;
+  } else if (rbp.kind == cfi::how::at_expression && out.kind == rule_kind::through_rbp) {
+    cfi::reader in(rbp.code());
+    if (in.fixed<std::uint8_t>() != 0x76) return false;
+    offset = in.signed_leb();
+    if (!in.empty() || !in.good()) return false;
+  } else {
+    return false;
+  }
+  if (offset < INT16_MIN || offset > INT16_MAX) return false;
+  out.rbp_saved = true;
+  out.rbp_offset = static_cast<std::int16_t>(offset);
+  return true;
+}
+
+}  // namespace
+
+rule compile_rule(std::uint64_t pc, bool return_site) {
+  rule out;
+  cfi::function_entry entry;
+  cfi::row row;
+  const std::uint64_t address = return_site ? pc - 1 : pc;
+  switch (find_row(address, entry, row)) {
+    case row_search::missing: out.kind = rule_kind::unknown; return out;
+    case row_search::malformed: out.kind = rule_kind::unknown; return out;
+    case row_search::found: break;
+  }
+  const cfi::register_rule& back = row.registers[entry.return_register % cfi::register_count];
+  if (back.kind == cfi::how::undefined) {
+    out.kind = rule_kind::end;
+    return out;
+  }
+  std::int64_t offset = 0;
+  const bool simple = !entry.signal_frame && entry.return_register == cfi::return_address &&
+                      back.kind == cfi::how::at_cfa_offset && back.offset == -8 && set_cfa(row, pc, out, offset) &&
+                      set_rbp(row, out) && offset >= INT32_MIN && offset <= INT32_MAX &&
+                      row.registers[cfi::rsp].kind == cfi::how::same;
+  if (!simple) return rule{rule_kind::complex};
+  out.cfa_offset = static_cast<std::int32_t>(offset);
+  return out;
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,38 @@
+#include "tool/cli/help.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace heapledger::cli {
+
+const std::vector<command_entry>& commands() {
+  static const std::vector<command_entry> entries = {
+      {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
+      {"report", "[options] PROFILE", "show a profile; --json for programs"},
+      {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
+  };
+  return entries;
+}
+
+bool is_later_command(std::string_view name) {
+  constexpr std::array<std::string_view, 11> later = {"html",   "top",   "diff", "export",   "leaks", "attach",
+                                                      "detach", "start", "stop", "snapshot", "mark"};
+  return std::find(later.begin(), later.end(), name) != later.end() || name == "ps";
+}
+
+std::string overview_help() {
+  std::string text = "heapledger shows where a program's memory goes: every allocation, exactly.\n\n";
+  for (const auto& command : commands()) {
+    text += fmt::format("  heapledger {:<40} {}\n", command.name + " " + command.arguments, command.purpose);
+  }
+  text += "\nheapledger COMMAND --help tells more. Begin with: heapledger run -- PROGRAM\n";
+  return text;
+}
+
+std::string version_text() {
+  return "heapledger " HEAPLEDGER_VERSION "\n";
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,22 @@
+// What `heapledger`, `heapledger help` and unknown commands answer.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heapledger::cli {
+
+struct command_entry {
+  std::string name;
+  const char* arguments;
+  const char* purpose;
+};
+
+const std::vector<command_entry>& commands();
+bool is_later_command(std::string_view name);  // promised, not in this version
+
+std::string overview_help();
+std::string version_text();
+
+}  // namespace heapledger::cli

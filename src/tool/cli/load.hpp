@@ -1,0 +1,15 @@
+// A profile from whatever file the user names: a profile, or the segment of a process that runs or has died.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::cli {
+
+// Symbols are looked up where the file has none, and again when debug paths are given. Throws what names the file, says
+// what is wrong with it and what to do, in one line.
+profile load_profile(const std::string& path, const std::vector<std::string>& debug_paths);
+
+}  // namespace heapledger::cli

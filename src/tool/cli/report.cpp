@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+
+#include "tool/analyse/measure.hpp"
+#include "tool/cli/commands.hpp"
+#include "tool/cli/load.hpp"
+#include "tool/report/json.hpp"
+#include "tool/report/text.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+// A full disk must not look like a short report.
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    throw std::runtime_error(fmt::format("cannot write the report: {}", std::strerror(errno)));
+  }
+}
+
+}  // namespace
+
+int report(const report_options& options) {
+  const profile loaded = load_profile(options.file, options.debug_paths);
+  const auto by = analyse::parse_measure(options.by);
+  if (options.json) {
+    report::write_json(loaded, {by.value_or(analyse::measure::live), options.top}, print);
+  } else {
+    print(report::text_report(loaded, {by, options.top, options.depth, options.full_recursion,
+                                       report::style_for(STDOUT_FILENO), options.file}));
+  }
+  if (std::fflush(stdout) != 0) {
+    throw std::runtime_error(fmt::format("cannot write the report: {}", std::strerror(errno)));
+  }
+  return 0;
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,21 @@
+// Values of options, checked. `source` is what the user wrote them for: "--depth" or "HEAPLEDGER_DEPTH".
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace heapledger::cli {
+
+class usage_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+std::uint32_t number_value(std::string_view source, const std::string& text, std::uint32_t low, std::uint32_t high);
+std::string choice_value(std::string_view source, const std::string& text, std::initializer_list<const char*> choices);
+bool truth_value(std::string_view source, const std::string& text);
+
+}  // namespace heapledger::cli

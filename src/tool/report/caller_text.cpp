@@ -1,0 +1,123 @@
+#include "tool/report/caller_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tool/report/frame_text.hpp"
+#include "tool/report/printable.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+constexpr std::size_t branches_shown = 3;
+constexpr std::size_t branchings_shown = 2;  // nested; deeper ones follow the largest way
+constexpr double smallest_branch = 0.05;     // of its site
+
+class caller_writer {
+ public:
+  caller_writer(page& page, const profile& p, const analyse::caller_tree& tree, const caller_text_options& options)
+      : page_(page), profile_(p), tree_(tree), options_(options) {}
+
+  void write_notes(const analyse::caller& caller, const std::string& prefix) {
+    if (caller.cycle != 0) {
+      page_.line(
+          fmt::format("{}  (recursion: {} repeated up to {} times)", prefix,
+                      caller.cycle == 1 ? std::string("this frame") : fmt::format("these {} frames", caller.cycle),
+                      count_text(caller.times)),
+          tone::faint);
+    }
+    if (caller.children.empty() && caller.frames_beyond > 0) {
+      page_.line(fmt::format("{}  ... {} farther out", prefix, counted(caller.frames_beyond, "frame", "frames")),
+                 tone::faint);
+    }
+  }
+
+  // Everything outward of `node`, whose own line is written.
+  void write_outward(std::uint32_t node, const std::string& prefix, std::size_t branchings) {
+    for (;;) {
+      const analyse::caller& here = tree_.nodes[node];
+      write_notes(here, prefix);
+      if (here.children.empty()) return;
+      if (here.children.size() > 1 && branchings < branchings_shown) {
+        write_branches(here, prefix, branchings + 1);
+        return;
+      }
+      if (here.children.size() > 1) {
+        page_.line(fmt::format("{}  (largest of {} callers)", prefix, count_text(here.children.size())), tone::faint);
+      }
+      node = here.children.front();
+      page_.line(frame_line(profile_, prefix, tree_.nodes[node], page_.width()));
+    }
+  }
+
+ private:
+  void write_branches(const analyse::caller& here, const std::string& prefix, std::size_t branchings) {
+    const double site = value(tree_.nodes[0]);
+    std::size_t shown = 0;
+    while (shown < here.children.size()) {
+      const bool matters =
+          shown == 0 || (shown < branches_shown && value(tree_.nodes[here.children[shown]]) >= smallest_branch * site);
+      if (!matters) break;
+      ++shown;
+    }
+    double rest = value(here);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const std::uint32_t child = here.children[i];
+      rest -= value(tree_.nodes[child]);
+      const bool last = shown == here.children.size() && i + 1 == shown;
+      const std::string share = percent_text(value(tree_.nodes[child]), options_.total);
+      page_.line(frame_line(profile_, fmt::format("{}{}{}  ", prefix, corner(last), share), tree_.nodes[child],
+                            page_.width()));
+      write_outward(child, prefix + (last ? "  " : bar()) + "         ", branchings);
+    }
+    if (shown < here.children.size()) {
+      const std::size_t more = here.children.size() - shown;
+      page_.line(fmt::format("{}{}{}  {}", prefix, corner(true), percent_text(rest, options_.total),
+                             counted(more, "more caller", "more callers")),
+                 tone::faint);
+    }
+  }
+
+  double value(const analyse::caller& caller) const {
+    return static_cast<double>(analyse::value_of(caller.count, options_.by));
+  }
+  const char* corner(bool last) const {
+    if (page_.unicode()) return last ? "└ " : "├ ";
+    return last ? "`-" : "|-";
+  }
+  const char* bar() const { return page_.unicode() ? "│ " : "| "; }
+
+  page& page_;
+  const profile& profile_;
+  const analyse::caller_tree& tree_;
+  const caller_text_options& options_;
+};
+
+}  // namespace
+
+void write_callers(page& page, const profile& p, const analyse::caller_tree& tree, const caller_text_options& options,
+                   std::string_view margin) {
+  caller_writer(page, p, tree, options).write_outward(0, std::string(margin), 0);
+}
+
+void write_callers_briefly(page& page, const profile& p, const analyse::caller_tree& tree, std::string_view margin) {
+  constexpr std::size_t name_width = 28;
+  std::string line;
+  std::uint32_t node = 0;
+  while (!tree.nodes[node].children.empty()) {
+    node = tree.nodes[node].children.front();
+    const std::string next = frame_name(p, tree.nodes[node].frame, name_width);
+    const std::string separator = line.empty() ? "  called by " : " < ";
+    if (columns(margin) + columns(line) + columns(separator) + columns(next) + 6 > page.width()) {
+      line += " < ...";
+      break;
+    }
+    line += separator + next;
+  }
+  if (!line.empty()) page.line(std::string(margin) + line, tone::faint);
+}
+
+}  // namespace heapledger::report

@@ -1,0 +1,49 @@
+#include "tool/report/frame_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tool/report/names.hpp"
+#include "tool/report/printable.hpp"
+
+namespace heapledger::report {
+
+std::string frame_name(const profile& p, const analyse::frame_ref& frame, std::size_t width) {
+  if (frame.location == none) return "(no stack)";
+  if (const auto function = analyse::function_name(p, frame); !function.empty()) {
+    return short_function(function, width);
+  }
+  const location& place = p.locations[frame.location];
+  if (place.module == none) return fmt::format("0x{:x}", place.address);
+  const std::string offset = fmt::format("+0x{:x}", place.address);
+  const std::size_t room = width > offset.size() ? width - offset.size() : 1;
+  return cut_left(terminal_text(file_part(p.modules[place.module].path)), room) + offset;
+}
+
+std::string frame_place(const profile& p, const analyse::frame_ref& frame, std::span<const std::uint32_t> lines,
+                        bool more_lines, std::size_t width) {
+  if (frame.location == none) return {};
+  const auto file = analyse::file_name(p, frame);
+  if (file.empty()) {
+    const std::uint32_t module = analyse::module_index(p, frame);
+    if (module == none || analyse::function_name(p, frame).empty()) return {};
+    return "in " + cut_left(terminal_text(file_part(p.modules[module].path)), width > 3 ? width - 3 : 0);
+  }
+  std::string suffix;
+  for (const std::uint32_t line : lines) suffix += fmt::format("{}{}", suffix.empty() ? ":" : ",", line);
+  if (more_lines) suffix += ",...";
+  return short_path(file, width > suffix.size() ? width - suffix.size() : 0) + suffix;
+}
+
+std::string frame_line(const profile& p, std::string_view prefix, const analyse::caller& caller, std::size_t width) {
+  const std::size_t place_width = std::clamp<std::size_t>(width / 3, 26, 44);
+  const std::string place = frame_place(p, caller.frame, caller.lines, caller.more_lines, place_width);
+  const std::size_t used = columns(prefix);
+  if (place.empty()) return std::string(prefix) + frame_name(p, caller.frame, width - std::min(used, width));
+  const std::size_t column = width - place_width;  // where places begin
+  const std::size_t room = column > used + 2 ? column - used - 2 : 0;
+  return padded(std::string(prefix) + frame_name(p, caller.frame, room), column) + place;
+}
+
+}  // namespace heapledger::report

@@ -1,0 +1,225 @@
+#include "tool/report/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tool/analyse/frames.hpp"
+#include "tool/report/json_text.hpp"
+
+namespace heapledger::report {
+namespace {
+
+constexpr std::size_t piece_bytes = 256 * 1024;
+
+class json_writer {
+ public:
+  json_writer(const profile& p, const json_options& options, const json_sink& sink)
+      : p_(p), options_(options), sink_(sink), rendered_(p.locations.size()), module_names_(p.modules.size()) {}
+
+  void write() {
+    add(R"({{"format":"heapledger-report","version":1,)");
+    write_process();
+    write_totals();
+    write_threads();
+    write_sizes();
+    write_profiler();
+    write_modules();
+    write_memory("memory", p_.memory);
+    write_memory("memory_peak", p_.memory_peak);
+    write_stacks();
+    write_timeline();
+    write_errors();
+    out_ += "}\n";
+    flush();
+  }
+
+ private:
+  template <class... Arguments>
+  void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
+    if (out_.size() >= piece_bytes) flush();
+  }
+
+  void flush() {
+    sink_(out_);
+    out_.clear();
+  }
+
+  template <class List, class Element>
+  void write_list(const char* name, const List& list, Element&& element) {
+    add("\"{}\":[", name);
+    const char* separator = "";
+    for (const auto& entry : list) {
+      out_ += std::exchange(separator, ",\n");
+      element(entry);
+    }
+    add("]");
+  }
+
+  void write_process() {
+    static constexpr const char* endings[] = {"exited", "signaled", "running", "lost"};
+    const process_info& process = p_.process;
+    add("\"process\":{{\"pid\":{},\"exe\":{},", process.pid, json_string(process.exe));
+    write_list("command", process.command, [&](const std::string& word) { out_ += json_string(word); });
+    add(",\"start_time\":{},\"duration\":{},\"ended\":\"{}\"", json_seconds(process.start_realtime_ns),
+        json_seconds(process.duration_ns), endings[static_cast<std::size_t>(process.ended)]);
+    if (process.exit_code) add(",\"exit_code\":{}", *process.exit_code);
+    if (process.signal) add(",\"signal\":{}", *process.signal);
+    if (process.parent_pid != 0) add(",\"parent_pid\":{}", process.parent_pid);
+    if (process.forked) out_ += ",\"forked\":true";
+    if (!process.stacks.empty()) add(",\"stacks\":{}", json_string(process.stacks));
+    if (process.depth_limit != 0) add(",\"depth_limit\":{}", process.depth_limit);
+    if (!process.host.empty()) add(",\"host\":{}", json_string(process.host));
+    out_ += "},\n";
+  }
+
+  void write_totals() {
+    const counters sum = p_.totals();
+    add(R"("totals":{{"allocations":{},"frees":{},"reallocations":{},"temporaries":{},"allocated_bytes":{},)",
+        sum.allocations, sum.frees, sum.reallocations, sum.temporaries, sum.allocated_bytes);
+    add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{},"peak_bytes":{},"peak_bytes_error":{})", sum.freed_bytes,
+        sum.live_blocks(), sum.live_bytes(), sum.peak_bytes, p_.peak.error_bytes);
+    if (p_.peak.time_ns) add(",\"peak_time\":{}", json_seconds(*p_.peak.time_ns));
+    out_ += "},\n";
+  }
+
+  void write_threads() {
+    write_list("threads", p_.threads, [&](const thread_info& thread) {
+      add(R"({{"tid":{},"name":{},"allocations":{},"frees":{},"allocated_bytes":{},"freed_bytes":{},"start":{})",
+          thread.tid, json_string(thread.name), thread.allocations, thread.frees, thread.allocated_bytes,
+          thread.freed_bytes, json_seconds(thread.start_ns));
+      if (thread.end_ns) add(",\"end\":{}", json_seconds(*thread.end_ns));
+      out_ += "}";
+    });
+    out_ += ",\n";
+  }
+
+  void write_sizes() {
+    write_list("sizes", p_.sizes, [&](const size_bucket& bucket) {
+      add(R"({{"from":{},"to":{},"allocations":{}}})", bucket.from, bucket.to, bucket.allocations);
+    });
+    out_ += ",\n";
+  }
+
+  void write_profiler() {
+    const profiler_info& own = p_.profiler;
+    add(R"("profiler":{{"own_bytes":{},"tag_bytes":{},"accounts":{},"nodes":{},"losses":{{)",
+        own.segment_bytes + own.private_bytes, own.tag_bytes, own.accounts, own.nodes);
+    const char* separator = "";
+    for (const auto& [name, count] : own.losses) {
+      add("{}{}:{}", std::exchange(separator, ","), json_string(name), count);
+    }
+    out_ += "}";
+    if (own.inherited_freed_bytes != 0) add(",\"inherited_freed_bytes\":{}", own.inherited_freed_bytes);
+    if (own.checked_stacks != 0) {
+      add(R"(,"check":{{"stacks":{},"differences":{}}})", own.checked_stacks, own.checked_differences);
+    }
+    out_ += "},\n";
+  }
+
+  void write_modules() {
+    for (std::size_t i = 0; i < p_.modules.size(); ++i) module_names_[i] = json_string(p_.modules[i].path);
+    write_list("modules", p_.modules, [&](const module_info& module) {
+      add(R"({{"path":{},"start":{},"end":{},"bias":{},"loaded":{})", json_string(module.path),
+          json_address(module.start), json_address(module.end), json_address(module.bias),
+          json_seconds(module.loaded_ns));
+      if (!module.build_id.empty()) add(",\"build_id\":{}", json_string(module.build_id));
+      if (module.unloaded_ns) add(",\"unloaded\":{}", json_seconds(*module.unloaded_ns));
+      out_ += "}";
+    });
+    out_ += ",\n";
+  }
+
+  void write_memory(const char* name, const std::optional<memory_map>& map) {
+    if (!map) return;
+    add(R"("{}":{{"time":{},"rss_bytes":{},"live_bytes":{},"tag_bytes":{},"profiler_bytes":{},)", name,
+        json_seconds(map->time_ns), map->rss_bytes, map->live_bytes, map->tag_bytes, map->profiler_bytes);
+    add(R"("allocator_bytes":{},"file_bytes":{},"stack_bytes":{},"other_bytes":{}}},)"
+        "\n",
+        map->allocator_bytes, map->file_bytes, map->stack_bytes, map->other_bytes);
+  }
+
+  void write_stacks() {
+    write_list("stacks", analyse::rank_stacks(p_.stacks, options_.by, options_.top), [&](std::uint32_t index) {
+      const stack_entry& stack = p_.stacks[index];
+      const counters& count = stack.count;
+      add("{{\"id\":{},", stack.id);
+      write_list("scope", stack.scope, [&](const std::string& name) { out_ += json_string(name); });
+      add(R"(,"allocations":{},"frees":{},"temporaries":{},"reallocations":{},"allocated_bytes":{},)",
+          count.allocations, count.frees, count.temporaries, count.reallocations, count.allocated_bytes);
+      add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{},"peak_bytes":{},"frames":[)", count.freed_bytes,
+          count.live_blocks(), count.live_bytes(), count.peak_bytes);
+      write_frames(stack.node);
+      out_ += "]}";
+    });
+    out_ += ",\n";
+  }
+
+  void write_frames(std::uint32_t node) {
+    const char* separator = "";
+    for (; node != 0; node = p_.nodes[node].parent) {
+      const std::uint32_t location = p_.nodes[node].location;
+      if (location == none) continue;
+      add("{}{}", std::exchange(separator, ","), rendered(location));
+    }
+  }
+
+  // All frames of a location, written once and then repeated: the same places are in most stacks.
+  const std::string& rendered(std::uint32_t index) {
+    std::string& text = rendered_[index];
+    if (!text.empty()) return text;
+    const location& place = p_.locations[index];
+    const std::size_t frames = std::max<std::size_t>(place.symbols.size(), 1);
+    for (std::size_t i = 0; i < frames; ++i) {
+      text += i == 0 ? "{" : ",{";
+      if (i < place.symbols.size()) text += symbol_fields(p_.frames[place.symbols[i]]);
+      if (place.module != none) text += "\"module\":" + module_names_[place.module] + ",";
+      text += fmt::format("\"address\":{},\"inlined\":{}}}", json_address(place.address), i + 1 < frames);
+    }
+    return text;
+  }
+
+  std::string symbol_fields(const frame_info& frame) const {
+    std::string text;
+    if (frame.function != none) text += "\"function\":" + json_string(p_.strings[frame.function]) + ",";
+    if (frame.file != none) text += "\"file\":" + json_string(p_.strings[frame.file]) + ",";
+    if (frame.line != 0) text += fmt::format("\"line\":{},", frame.line);
+    return text;
+  }
+
+  void write_timeline() {
+    write_list("timeline", p_.timeline, [&](const timeline_point& point) {
+      add(R"({{"time":{},"live_bytes":{},"live_blocks":{},"allocations":{})", json_seconds(point.time_ns),
+          point.live_bytes, point.live_blocks, point.allocations);
+      if (point.rss_bytes != 0) add(",\"rss_bytes\":{}", point.rss_bytes);
+      out_ += "}";
+    });
+    out_ += ",\n";
+  }
+
+  void write_errors() {
+    write_list("errors", p_.errors, [&](const error_entry& error) {
+      add(R"({{"kind":{},"count":{},"stack":{}}})", json_string(error.kind), error.count, error.stack);
+    });
+  }
+
+  const profile& p_;
+  const json_options& options_;
+  const json_sink& sink_;
+  std::string out_;
+  std::vector<std::string> rendered_;      // by location
+  std::vector<std::string> module_names_;  // by module, as JSON
+};
+
+}  // namespace
+
+void write_json(const profile& p, const json_options& options, const json_sink& sink) {
+  json_writer(p, options, sink).write();
+}
+
+}  // namespace heapledger::report

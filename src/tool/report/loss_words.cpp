@@ -1,0 +1,88 @@
+#include "tool/report/loss_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "tool/report/printable.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+struct words {
+  std::string_view name;
+  const char* singular;  // follows the count
+  const char* plural;
+  const char* meaning;
+};
+
+constexpr words losses[] = {
+    {"nodes_full", "stack was cut", "stacks were cut",
+     "because the table of frames was full; their bytes are counted at the part that was known. Record with --depth, "
+     "or only the processes you need (--only)."},
+    {"accounts_full", "allocation has", "allocations have",
+     "no stack, because the table of stacks was full; totals are right. Record with --depth to have fewer stacks."},
+    {"cells_full", "event was", "events were",
+     "not booked, because the tables were full: totals are too low by these. Record with --depth to have fewer "
+     "stacks."},
+    {"threads_full", "event has", "events have",
+     "no thread of its own, because there were too many threads; totals are right."},
+    {"modules_full", "frame has", "frames have",
+     "no module and so no name, because too many libraries were loaded; totals are right."},
+    {"stack_cut_depth", "stack was longer", "stacks were longer",
+     "than --depth allowed and shows its inner part only. Record with a larger --depth, or without."},
+    {"stack_cut_no_rule", "stack ends", "stacks end",
+     "early, at code without unwind information (assembly, generated code); totals are right."},
+    {"stack_cut_bounds", "stack ends", "stacks end", "early, where memory could not be a stack; totals are right."},
+    {"large_full", "large block was", "large blocks were",
+     "not booked, because the table of large blocks was full: totals are too low by these."},
+    {"unbooked", "allocation was", "allocations were",
+     "made while heapledger could not book (before it was ready, or in a fork): totals are too low by these."},
+    {"foreign_frees", "free was", "frees were",
+     "of blocks that heapledger never saw allocated, from before it was loaded or from another allocator; passed on, "
+     "not counted."},
+    {"inherited_frees", "free was", "frees were",
+     "of blocks that the parent process had allocated before the fork; not counted here."},
+    {"overflow_size", "block was", "blocks were",
+     "freed whose end had been overwritten, its size with it: freed bytes are too low. See the errors above."},
+    {"errors_full", "error was", "errors were", "found beyond those listed above."},
+    {"segment_full", "time", "times",
+     "the file system had no room for heapledger's tables, and events were lost: free some space in /dev/shm."},
+};
+
+constexpr words errors[] = {
+    {"double-free", "double free", "double frees",
+     "A block was freed that had been freed before. The second free may hit a block that is somebody else's by then. "
+     "Give the block one owner."},
+    {"mismatch", "mismatched free", "mismatched frees",
+     "A block was not freed the way it was allocated: malloc goes with free, new with delete, new[] with delete[]."},
+    {"overflow", "overflow", "overflows",
+     "Something wrote past the end of a block. Check the size that is asked for at this place."},
+};
+
+const words* find(const words* first, const words* last, std::string_view name) {
+  const words* const found = std::find_if(first, last, [&](const words& entry) { return entry.name == name; });
+  return found == last ? nullptr : found;
+}
+
+}  // namespace
+
+std::string loss_text(std::string_view name, std::uint64_t count) {
+  const words* const known = find(std::begin(losses), std::end(losses), name);
+  if (known == nullptr) {
+    return fmt::format("{} {}: a loss that this version of heapledger has no words for.", count_text(count),
+                       terminal_text(name));
+  }
+  return fmt::format("{} {}", counted(count, known->singular, known->plural), known->meaning);
+}
+
+std::string error_text(std::string_view kind, std::uint64_t count) {
+  const words* const known = find(std::begin(errors), std::end(errors), kind);
+  if (known == nullptr) return fmt::format("{} {}", count_text(count), terminal_text(kind));
+  return fmt::format("{}. {}", counted(count, known->singular, known->plural), known->meaning);
+}
+
+}  // namespace heapledger::report

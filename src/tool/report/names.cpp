@@ -1,0 +1,121 @@
+#include "tool/report/names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tool/analyse/function_name.hpp"
+#include "tool/report/printable.hpp"
+
+namespace heapledger::report {
+namespace {
+
+bool starts_arguments(std::string_view name, std::size_t i) {
+  return name[i] == '<' && i > 0 && name[i - 1] != ' ';
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// Spellings that say nothing to a reader.
+std::string plain_spelling(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> known = {{
+      {"std::__cxx11::", "std::"},
+      {"std::__1::", "std::"},
+      {"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
+      {"std::basic_string<char, std::char_traits<char>, std::allocator<char>>", "std::string"},
+      {"std::basic_string_view<char, std::char_traits<char> >", "std::string_view"},
+      {"std::basic_string_view<char, std::char_traits<char>>", "std::string_view"},
+      {"[abi:cxx11]", ""},
+      {"> >", ">>"},
+  }};
+  std::string result(name);
+  for (const auto& [from, to] : known) replace_all(result, from, to);
+  replace_all(result, "> >", ">>");  // ">> >" is left by the first pass
+  return result;
+}
+
+// Template arguments nested deeper than `kept` become "...".
+std::string collapse_arguments(std::string_view name, std::size_t kept, std::size_t& deepest) {
+  std::string result;
+  std::size_t depth = 0;
+  deepest = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (const std::size_t length = analyse::operator_length(name, i); length != 0) {
+      if (depth <= kept) result += name.substr(i, length);
+      i += length - 1;
+      continue;
+    }
+    const bool opens = name[i] == '<' && (depth > 0 || starts_arguments(name, i));
+    const bool closes = name[i] == '>' && depth > 0 && name[i - 1] != '-';
+    if (closes) --depth;
+    if (depth <= kept) result += name[i];
+    if (opens) {
+      ++depth;
+      deepest = std::max(deepest, depth);
+      if (depth == kept + 1) result += "...";
+    }
+  }
+  return result;
+}
+
+// "a::b::c" without its first scope; empty when there is none outside of brackets.
+std::string_view without_outer_scope(std::string_view name) {
+  int depth = 0;
+  for (std::size_t i = 0; i + 2 < name.size(); ++i) {
+    if (analyse::operator_length(name, i) != 0) return {};
+    const char c = name[i];
+    if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
+    if (c == '>' || c == ')' || c == '}' || c == ']') --depth;
+    if (depth == 0 && c == ':' && name[i + 1] == ':') return name.substr(i + 2);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string short_function(std::string_view function, std::size_t width) {
+  constexpr std::size_t longest_looked_at = 64 * 1024;
+  std::string name = plain_spelling(analyse::qualified_name(function.substr(0, longest_looked_at)));
+  if (name.size() > width) {
+    std::size_t deepest = 0;
+    collapse_arguments(name, SIZE_MAX, deepest);
+    std::string collapsed = name;
+    for (std::size_t kept = std::min<std::size_t>(deepest, 8); kept-- > 0 && collapsed.size() > width;) {
+      std::size_t ignored = 0;
+      collapsed = collapse_arguments(name, kept, ignored);
+    }
+    name = std::move(collapsed);
+  }
+  std::string safe = terminal_text(name);
+  while (columns(safe) > width) {
+    const std::string_view rest =
+        without_outer_scope(safe.starts_with("...::") ? std::string_view(safe).substr(5) : std::string_view(safe));
+    if (rest.empty()) break;
+    safe = "...::" + std::string(rest);
+  }
+  return cut_right(safe, width);
+}
+
+std::string_view file_part(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
+}
+
+std::string short_path(std::string_view path, std::size_t width) {
+  const std::string safe = terminal_text(path);
+  std::string_view kept = file_part(safe);
+  // One folder is enough to tell files of one name apart; more only lengthens the line.
+  if (kept.size() < safe.size()) {
+    const std::size_t before = safe.size() - kept.size() - 1;
+    const std::size_t slash = before == 0 ? std::string::npos : safe.rfind('/', before - 1);
+    const std::string_view longer = std::string_view(safe).substr(slash == std::string::npos ? 0 : slash + 1);
+    if (columns(longer) <= width && !longer.starts_with("../") && !longer.starts_with("./")) kept = longer;
+  }
+  return cut_left(kept, width);
+}
+
+}  // namespace heapledger::report

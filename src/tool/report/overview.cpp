@@ -1,0 +1,144 @@
+#include "tool/report/overview.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+#include "tool/analyse/timeline.hpp"
+#include "tool/report/printable.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+std::string signal_text(int signal) {
+  const char* name = sigabbrev_np(signal);
+  const char* description = sigdescr_np(signal);
+  if (name == nullptr) return fmt::format("signal {}", signal);
+  return fmt::format("SIG{} ({})", name, description != nullptr ? description : "?");
+}
+
+std::string command_text(const process_info& process) {
+  std::string text;
+  for (const auto& word : process.command) text += (text.empty() ? "" : " ") + shell_quoted(word);
+  return terminal_text(text.empty() ? process.exe : text);
+}
+
+void write_process(page& page, const process_info& process) {
+  page.line(command_text(process), tone::bold);
+  std::string line = fmt::format("pid {}", process.pid);
+  if (!process.host.empty()) line += " on " + terminal_text(process.host);
+  const std::time_t started = process.start_realtime_ns / 1'000'000'000;
+  std::tm local{};
+  if (started > 0 && localtime_r(&started, &local) != nullptr) line += fmt::format(", started {:%F %T}", local);
+  line += fmt::format(", ran {}, {}", seconds_text(process.duration_ns), ending_text(process));
+  page.paragraph(line, 0);
+  if (process.signal == SIGKILL) {
+    page.paragraph("SIGKILL comes from a person, a supervisor, or the kernel when memory runs out (see dmesg).", 0);
+  }
+  if (process.forked) {
+    page.paragraph(fmt::format("It is a fork of pid {}: what that had allocated before is not in these numbers.",
+                               process.parent_pid),
+                   0);
+  }
+  if (process.stacks == "off") page.paragraph("Recorded without stacks (--stacks off): there are totals only.", 0);
+  if (process.stacks == "fp") {
+    page.paragraph("Recorded with --stacks fp: code built without frame pointers is missing from stacks.", 0);
+  }
+}
+
+const char* live_label(ending ended) {
+  switch (ended) {
+    case ending::exited:
+      return "never freed";
+    case ending::signaled:
+      return "live at death";
+    case ending::running:
+      return "live now";
+    case ending::lost:
+      break;
+  }
+  return "live at last";
+}
+
+void write_totals(page& page, const profile& p) {
+  const counters total = p.totals();
+  const auto row = [&](std::string_view label, const std::string& text) {
+    page.line(fmt::format("  {}{}", padded(label, 15), text));
+  };
+  row(live_label(p.process.ended),
+      fmt::format("{} in {} block{}", bytes_text(total.live_bytes()), signed_count_text(total.live_blocks()),
+                  total.live_blocks() == 1 ? "" : "s"));
+  std::string peak = bytes_text(total.peak_bytes);
+  if (p.peak.time_ns) peak += fmt::format(", {} after the start", seconds_text(*p.peak.time_ns));
+  if (p.peak.error_bytes != 0) peak += fmt::format("; true to within {}", bytes_text(p.peak.error_bytes));
+  row("peak", peak);
+
+  std::string rate;
+  if (p.process.duration_ns >= 100'000'000) {
+    const double seconds = static_cast<double>(p.process.duration_ns) / 1e9;
+    const auto per_second = static_cast<std::uint64_t>(static_cast<double>(total.allocations) / seconds);
+    rate = fmt::format(", {} a second", count_text(per_second));
+  }
+  row("allocated", fmt::format("{} in {}{}", bytes_text(total.allocated_bytes),
+                               counted(total.allocations, "allocation", "allocations"), rate));
+  row("freed", fmt::format("{} in {}", bytes_text(total.freed_bytes), counted(total.frees, "free", "frees")));
+  if (total.allocations != 0) {
+    row("temporary",
+        fmt::format("{} ({:.1f} %), freed before their thread's next",
+                    counted(total.temporaries, "allocation", "allocations"),
+                    100.0 * static_cast<double>(total.temporaries) / static_cast<double>(total.allocations)));
+  }
+  if (total.reallocations != 0) row("reallocated", counted(total.reallocations, "time", "times"));
+}
+
+void write_timeline(page& page, const profile& p) {
+  constexpr std::size_t margin = 2;
+  if (p.timeline.size() < 3) return;
+  const auto heights = analyse::live_columns(p.timeline, p.process.duration_ns, page.width() - 2 * margin);
+  const std::int64_t highest = heights.empty() ? 0 : *std::max_element(heights.begin(), heights.end());
+  if (highest <= 0) return;
+  constexpr std::array blocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::array letters = {" ", "_", ".", ",", "-", "=", "+", "*", "#"};
+  std::string picture(margin, ' ');
+  for (const std::int64_t height : heights) {
+    const double share = static_cast<double>(std::max<std::int64_t>(height, 0)) / static_cast<double>(highest);
+    const auto level = static_cast<std::size_t>(share * 8 + (height > 0 ? 0.999 : 0));
+    picture += (page.unicode() ? blocks : letters)[std::min<std::size_t>(level, 8)];
+  }
+  page.blank();
+  page.line(fmt::format("  Live bytes over {}; the highest column is {}", seconds_text(p.process.duration_ns),
+                        bytes_text(highest)),
+            tone::faint);
+  page.line(picture);
+}
+
+}  // namespace
+
+std::string ending_text(const process_info& process) {
+  switch (process.ended) {
+    case ending::exited:
+      return process.exit_code ? fmt::format("exited with status {}", *process.exit_code) : "exited";
+    case ending::signaled:
+      return process.signal ? fmt::format("was killed by {}", signal_text(*process.signal)) : "was killed by a signal";
+    case ending::running:
+      return "is still running";
+    case ending::lost:
+      break;
+  }
+  return "its end was not seen";
+}
+
+void write_overview(page& page, const profile& p) {
+  write_process(page, p.process);
+  page.blank();
+  write_totals(page, p);
+  write_timeline(page, p);
+}
+
+}  // namespace heapledger::report

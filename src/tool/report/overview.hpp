@@ -1,0 +1,16 @@
+// The head of a report: which process, how it ended, its totals, its live bytes over time.
+#pragma once
+
+#include <string>
+
+#include "tool/profile/profile.hpp"
+#include "tool/report/page.hpp"
+
+namespace heapledger::report {
+
+// "exited with status 0", "was killed by SIGKILL (Killed)", ...
+std::string ending_text(const process_info& process);
+
+void write_overview(page& page, const profile& p);
+
+}  // namespace heapledger::report

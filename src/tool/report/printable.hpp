@@ -1,0 +1,27 @@
+// Text from a profile made safe for a terminal, and measured. Names in a profile are hostile: an escape sequence in a
+// file name must not reach the terminal, nor may a text direction mark turn a line around.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace heapledger::report {
+
+// Control characters, invalid UTF-8 and direction marks become visible escapes: \x1b, \u{202e}.
+std::string terminal_text(std::string_view text);
+
+// Columns of a terminal_text: one for each code point.
+std::size_t columns(std::string_view text);
+
+// At most `width` columns; what is cut is marked with "...".
+std::string cut_right(std::string_view text, std::size_t width);
+std::string cut_left(std::string_view text, std::size_t width);
+
+// Followed by blanks up to `width` columns.
+std::string padded(std::string_view text, std::size_t width);
+
+// As a word for a POSIX shell.
+std::string shell_quoted(std::string_view word);
+
+}  // namespace heapledger::report

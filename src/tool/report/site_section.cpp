@@ -1,0 +1,134 @@
+#include "tool/report/site_section.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tool/analyse/caller_tree.hpp"
+#include "tool/report/caller_text.hpp"
+#include "tool/report/frame_text.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+using analyse::measure;
+using analyse::value_of;
+
+constexpr std::size_t sites_shown_in_full = 3;
+constexpr double share_shown_in_full = 0.10;
+constexpr double share_worth_listing = 0.005;
+constexpr std::size_t depth_that_matters = 12;
+constexpr const char* margin = "     ";
+
+std::string average(std::uint64_t bytes, std::uint64_t blocks) {
+  return blocks == 0 ? "0 B" : bytes_text(static_cast<std::int64_t>(bytes / blocks));
+}
+
+std::string temporary_share(const counters& count) {
+  if (count.temporaries == 0) return "none temporary";
+  return fmt::format("{:.1f} % temporary",
+                     100.0 * static_cast<double>(count.temporaries) / static_cast<double>(count.allocations));
+}
+
+std::string amount(const counters& count, measure by) {
+  const std::string calls = counted(count.allocations, "allocation", "allocations");
+  const std::string each = average(count.allocated_bytes, count.allocations);
+  switch (by) {
+    case measure::live:
+      return fmt::format(
+          "{} in {} block{} of {}", bytes_text(count.live_bytes()), signed_count_text(count.live_blocks()),
+          count.live_blocks() == 1 ? "" : "s",
+          average(static_cast<std::uint64_t>(count.live_bytes()), static_cast<std::uint64_t>(count.live_blocks())));
+    case measure::peak:
+      return fmt::format("{} at the peak; {} of {} in all", bytes_text(count.peak_bytes), calls, each);
+    case measure::allocated:
+      return fmt::format("{} in {} of {}, {}", bytes_text(count.allocated_bytes), calls, each, temporary_share(count));
+    case measure::count:
+      return fmt::format("{} of {}, {}", calls, each, temporary_share(count));
+    case measure::temporary:
+      return fmt::format("{} temporary of {} of {}", count_text(count.temporaries), calls, each);
+  }
+  return {};
+}
+
+void write_left_out(page& page, const profile& p, const analyse::caller_tree& tree) {
+  if (tree.left_out.empty()) return;
+  constexpr std::size_t most = 3;
+  const std::size_t name_width = (page.width() - 40) / most;  // leaves room for the words around the names
+  std::string names;
+  std::string last;
+  std::size_t shown = 0;
+  for (auto frame = tree.left_out.rbegin(); frame != tree.left_out.rend() && shown < most; ++frame) {
+    std::string name = frame_name(p, *frame, name_width);
+    if (name == last) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    last = std::move(name);
+    ++shown;
+  }
+  const std::size_t frames = tree.left_out.size();
+  page.line(fmt::format("{}  via {}{}", margin, names,
+                        frames > shown ? fmt::format(", ... ({} frames left out)", frames) : std::string()),
+            tone::faint);
+}
+
+}  // namespace
+
+void write_sites(page& page, site_list& list, const site_section_options& options) {
+  const profile& p = list.source();
+  const auto total = static_cast<double>(value_of(p.totals(), options.by));
+  const auto order = analyse::rank_sites(list.sites(), options.by, SIZE_MAX);
+  const auto value_at = [&](std::size_t i) {
+    return static_cast<double>(value_of(list.sites()[order[i]].count, options.by));
+  };
+  const std::size_t most = options.top != 0 ? options.top : options.usual;
+  std::size_t shown = std::min<std::size_t>(most, order.size());
+  while (options.top == 0 && shown > 1 && value_at(shown - 1) < share_worth_listing * total) --shown;
+  std::int64_t rest = 0;
+  for (std::size_t i = shown; i < order.size(); ++i) rest += value_of(list.sites()[order[i]].count, options.by);
+
+  for (std::size_t i = 0; i < shown; ++i) {
+    const analyse::site& site = list.sites()[order[i]];
+    const double value = value_at(i);
+    analyse::caller_options tree_options;
+    tree_options.by = options.by;
+    tree_options.fold = !options.full_recursion;
+    tree_options.depth = options.depth != 0 ? options.depth - 1 : depth_that_matters;
+    const auto tree = analyse::build_callers(p, site, list.machinery(), tree_options);
+
+    page.line(fmt::format("{:3}. {}  {}", i + 1, percent_text(value, total), amount(site.count, options.by)),
+              tone::bold);
+    if (tree.nodes.empty()) {
+      page.line(fmt::format("{}(allocations without a stack)", margin));
+      continue;
+    }
+    page.line(frame_line(p, margin, tree.nodes[0], page.width()));
+    write_left_out(page, p, tree);
+    const bool in_full = options.depth != 0 || i < sites_shown_in_full || value >= share_shown_in_full * total;
+    if (in_full) {
+      write_callers(page, p, tree, {options.by, total}, margin);
+    } else {
+      write_callers_briefly(page, p, tree, margin);
+    }
+  }
+  if (shown < order.size()) {
+    page.line(fmt::format("     {}  {} more {}", percent_text(static_cast<double>(rest), total),
+                          count_text(order.size() - shown), order.size() - shown == 1 ? "place" : "places"),
+              tone::faint);
+  }
+}
+
+void write_stack(page& page, const profile& p, analyse::machinery& machinery, std::uint32_t node) {
+  analyse::site site;
+  for (std::uint32_t i = 0; i < p.stacks.size(); ++i) {
+    if (p.stacks[i].node == node) {
+      site.stacks.push_back(i);
+      break;
+    }
+  }
+  if (site.stacks.empty()) return;
+  const auto tree = analyse::build_callers(p, site, machinery, {});
+  for (const analyse::caller& caller : tree.nodes) page.line(frame_line(p, margin, caller, page.width()));
+}
+
+}  // namespace heapledger::report

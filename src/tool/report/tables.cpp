@@ -1,0 +1,159 @@
+#include "tool/report/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "tool/analyse/sizes.hpp"
+#include "tool/analyse/threads.hpp"
+#include "tool/report/printable.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+constexpr std::size_t thread_rows_shown = 10;
+
+std::string range_text(const size_bucket& row) {
+  if (row.from == row.to) return bytes_text(row.from);
+  if (row.to == UINT64_MAX) return fmt::format("{} and more", bytes_text(row.from));
+  const auto plain = [](std::uint64_t bytes) {  // bounds are round numbers: "4 KiB" instead of "4.0 KiB"
+    if (bytes >= 1024 * 1024) return fmt::format("{} MiB", bytes / 1024 / 1024);
+    if (bytes >= 1024) return fmt::format("{} KiB", bytes / 1024);
+    return fmt::format("{} B", bytes);
+  };
+  return row.to < 1024 ? fmt::format("{} to {} B", row.from, row.to)
+                       : fmt::format("{} to {}", plain(row.from), plain(row.to + 1));
+}
+
+std::string bar(double share, std::size_t width, bool unicode) {
+  const auto eighths = static_cast<std::size_t>(std::lround(share * static_cast<double>(width) * 8));
+  std::string result;
+  for (std::size_t i = 0; i < eighths / 8; ++i) result += unicode ? "█" : "#";
+  if (!unicode) return result.empty() && share > 0 ? "." : result;
+  constexpr std::array parts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  result += parts[eighths % 8];
+  return result.empty() && share > 0 ? "▏" : result;
+}
+
+struct memory_part {
+  const char* label;
+  const char* meaning;
+  std::int64_t memory_map::*bytes;
+};
+
+constexpr std::array<memory_part, 7> memory_parts = {{
+    {"live blocks", "as the program asked for them", &memory_map::live_bytes},
+    {"tags", "what heapledger adds to blocks", &memory_map::tag_bytes},
+    {"heapledger", "its tables in the process", &memory_map::profiler_bytes},
+    {"allocator", "free lists, rounding, headers", &memory_map::allocator_bytes},
+    {"files", "the program and its libraries", &memory_map::file_bytes},
+    {"stacks", "of threads", &memory_map::stack_bytes},
+    {"other", "mappings of the program's own", &memory_map::other_bytes},
+}};
+
+// Rounded so that the numbers shown add up to the sum shown.
+struct kib_column {
+  std::array<std::int64_t, memory_parts.size()> parts{};
+  std::int64_t unexplained = 0;
+  std::int64_t total = 0;
+
+  explicit kib_column(const memory_map& map) {
+    std::int64_t bytes = 0;
+    std::int64_t before = 0;
+    const auto next = [&](std::int64_t part) {
+      bytes += part;
+      const std::int64_t rounded = std::llround(static_cast<double>(bytes) / 1024);
+      return rounded - std::exchange(before, rounded);
+    };
+    for (std::size_t i = 0; i < memory_parts.size(); ++i) parts[i] = next(map.*memory_parts[i].bytes);
+    unexplained = next(map.rss_bytes - bytes);
+    total = before;
+  }
+};
+
+}  // namespace
+
+void write_threads(page& page, const profile& p) {
+  const auto rows = analyse::thread_rows(p.threads);
+  if (p.threads.size() < 2) return;
+  double allocations = 0;
+  for (const auto& row : rows) allocations += static_cast<double>(row.allocations);
+  page.heading(fmt::format("Threads: {}", count_text(p.threads.size())));
+  page.line(fmt::format("  {:<18}{:>8}{:>10}{:>18}{:>14}{:>14}", "name", "threads", "share", "allocations", "allocated",
+                        "freed"),
+            tone::faint);
+  for (std::size_t i = 0; i < std::min(rows.size(), thread_rows_shown); ++i) {
+    const auto& row = rows[i];
+    const std::string name = row.name.empty() ? fmt::format("tid {}", row.tid) : terminal_text(row.name);
+    page.line(fmt::format("  {}{:>8}{:>10}{:>18}{:>14}{:>14}", padded(cut_right(name, 17), 18), count_text(row.threads),
+                          percent_text(static_cast<double>(row.allocations), allocations), count_text(row.allocations),
+                          bytes_text(row.allocated_bytes), bytes_text(row.freed_bytes)));
+  }
+  if (rows.size() > thread_rows_shown) {
+    page.line(fmt::format("  {} more names", count_text(rows.size() - thread_rows_shown)), tone::faint);
+  }
+}
+
+void write_sizes(page& page, const profile& p) {
+  const auto rows = analyse::size_rows(p.sizes);
+  if (rows.empty()) return;
+  double all = 0;
+  double highest = 0;
+  for (const auto& row : rows) {
+    all += static_cast<double>(row.allocations);
+    highest = std::max(highest, static_cast<double>(row.allocations));
+  }
+  page.heading("Sizes asked for");
+  for (const auto& row : rows) {
+    const auto count = static_cast<double>(row.allocations);
+    const std::string head =
+        fmt::format("  {:>18}{:>16}  {}  ", range_text(row), count_text(row.allocations), percent_text(count, all));
+    page.line(head + bar(count / highest, page.width() - columns(head), page.unicode()));
+  }
+}
+
+void write_memory(page& page, const profile& p) {
+  if (!p.memory && !p.memory_peak) return;
+  const bool running = p.process.ended == ending::running;
+  page.heading("Resident memory (RSS): what it consists of");
+  std::string head = fmt::format("  {:<14}", "");
+  if (p.memory_peak) head += fmt::format("{:>18}", fmt::format("at {}", seconds_text(p.memory_peak->time_ns)));
+  if (p.memory) {
+    head += fmt::format("{:>18}", running ? "now" : fmt::format("at {}", seconds_text(p.memory->time_ns)));
+  }
+  page.line(head, tone::faint);
+
+  const auto row = [&](std::string_view label, auto&& cell, std::string_view meaning, tone tone) {
+    std::string line = fmt::format("  {:<14}", label);
+    for (const auto* map : {&p.memory_peak, &p.memory}) {
+      if (*map) line += fmt::format("{:>14} KiB", signed_count_text(cell(kib_column(**map))));
+    }
+    page.line(meaning.empty() ? line : fmt::format("{}   {}", line, meaning), tone);
+  };
+  for (std::size_t i = 0; i < memory_parts.size(); ++i) {
+    row(
+        memory_parts[i].label, [i](const kib_column& column) { return column.parts[i]; }, memory_parts[i].meaning,
+        tone::plain);
+  }
+  const bool complete = (!p.memory || kib_column(*p.memory).unexplained == 0) &&
+                        (!p.memory_peak || kib_column(*p.memory_peak).unexplained == 0);
+  if (!complete) {
+    row(
+        "not explained", [](const kib_column& column) { return column.unexplained; }, "", tone::plain);
+  }
+  row(
+      "RSS", [](const kib_column& column) { return column.total; }, "", tone::bold);
+
+  const bool negative =
+      (p.memory && p.memory->allocator_bytes < 0) || (p.memory_peak && p.memory_peak->allocator_bytes < 0);
+  if (negative) {
+    page.paragraph("Allocator is below zero where live blocks were never written to, or are swapped out.", 2,
+                   tone::faint);
+  }
+}
+
+}  // namespace heapledger::report

@@ -1,0 +1,13 @@
+// The tables of a report: threads, sizes, and what resident memory consists of.
+#pragma once
+
+#include "tool/profile/profile.hpp"
+#include "tool/report/page.hpp"
+
+namespace heapledger::report {
+
+void write_threads(page& page, const profile& p);
+void write_sizes(page& page, const profile& p);
+void write_memory(page& page, const profile& p);
+
+}  // namespace heapledger::report

@@ -1,0 +1,124 @@
+#include "tool/report/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tool/report/overview.hpp"
+#include "tool/report/printable.hpp"
+#include "tool/report/site_section.hpp"
+#include "tool/report/tables.hpp"
+#include "tool/report/troubles.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+using analyse::measure;
+
+constexpr std::size_t sites_in_first_list = 10;
+constexpr std::size_t sites_in_other_lists = 5;
+
+// A program that ended has freed most of what mattered: its peak tells more than its leftovers.
+std::vector<measure> lists_of(const profile& p, std::optional<measure> first) {
+  const bool ended = p.process.ended == ending::exited;
+  std::vector<measure> lists = ended ? std::vector{measure::peak, measure::live, measure::count}
+                                     : std::vector{measure::live, measure::peak, measure::count};
+  if (first) {
+    std::erase(lists, *first);
+    lists.insert(lists.begin(), *first);
+    if (*first == measure::temporary) std::erase(lists, measure::count);
+  }
+  return lists;
+}
+
+std::string live_title(ending ended) {
+  switch (ended) {
+    case ending::exited:
+      return "Never freed";
+    case ending::signaled:
+      return "Where the memory was when it was killed";
+    case ending::running:
+      return "Where the memory is now";
+    case ending::lost:
+      break;
+  }
+  return "Where the memory was when last seen";
+}
+
+std::string title_of(const profile& p, measure by) {
+  const counters total = p.totals();
+  switch (by) {
+    case measure::live:
+      return fmt::format("{}: {}", live_title(p.process.ended), bytes_text(total.live_bytes()));
+    case measure::peak:
+      return fmt::format("Where the memory was at the peak: {}", bytes_text(total.peak_bytes));
+    case measure::allocated:
+      return fmt::format("Who allocates most bytes: {}", bytes_text(total.allocated_bytes));
+    case measure::count:
+      return fmt::format("What churns: {}", counted(total.allocations, "allocation", "allocations"));
+    case measure::temporary:
+      return fmt::format("What is freed at once: {}",
+                         counted(total.temporaries, "temporary allocation", "temporary allocations"));
+  }
+  return {};
+}
+
+bool peak_is_what_lives(const profile& p) {
+  return std::all_of(p.stacks.begin(), p.stacks.end(),
+                     [](const stack_entry& stack) { return stack.count.peak_bytes == stack.count.live_bytes(); });
+}
+
+void write_lists(page& page, const profile& p, site_list& sites, const text_options& options) {
+  auto lists = lists_of(p, options.by);
+  const bool same = p.totals().live_bytes() > 0 && peak_is_what_lives(p);
+  if (same) std::erase(lists, options.by == measure::peak ? measure::live : measure::peak);
+
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const measure by = lists[i];
+    if (value_of(p.totals(), by) <= 0) {
+      if (by == measure::live && p.process.ended == ending::exited) page.heading("Never freed: nothing");
+      continue;
+    }
+    page.heading(title_of(p, by));
+    if (same && (by == measure::live || by == measure::peak)) page.line("  (the peak was at the end)", tone::faint);
+    site_section_options section;
+    section.by = by;
+    section.depth = options.depth;
+    section.full_recursion = options.full_recursion;
+    section.top = options.top;
+    section.usual = i == 0 ? sites_in_first_list : sites_in_other_lists;
+    write_sites(page, sites, section);
+  }
+}
+
+void write_next(page& page, const text_options& options) {
+  const std::string file = terminal_text(shell_quoted(options.file));
+  page.heading("Next");
+  page.line(fmt::format("  heapledger report --by temporary {}", file));
+  page.line("      the same by another measure: live peak allocated count temporary", tone::faint);
+  page.line(fmt::format("  heapledger report --json {}", file));
+  page.line("      every stack with every frame, for programs", tone::faint);
+}
+
+}  // namespace
+
+std::string text_report(const profile& p, const text_options& options) {
+  std::string out;
+  page page(out, options.style);
+  site_list sites(p);
+  write_overview(page, p);
+  write_errors(page, p, sites.machinery());
+  write_lists(page, p, sites, options);
+  write_threads(page, p);
+  write_sizes(page, p);
+  write_memory(page, p);
+  write_losses(page, p);
+  write_symbol_advice(page, p);
+  write_profiler(page, p);
+  if (!options.file.empty()) write_next(page, options);
+  return out;
+}
+
+}  // namespace heapledger::report

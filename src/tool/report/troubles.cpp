@@ -1,0 +1,90 @@
+#include "tool/report/troubles.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tool/analyse/symbol_gaps.hpp"
+#include "tool/report/loss_words.hpp"
+#include "tool/report/names.hpp"
+#include "tool/report/printable.hpp"
+#include "tool/report/site_section.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+constexpr std::size_t errors_shown = 10;
+constexpr std::size_t modules_shown = 4;
+
+}  // namespace
+
+void write_errors(page& page, const profile& p, analyse::machinery& machinery) {
+  if (p.errors.empty()) return;
+  std::uint64_t all = 0;
+  for (const auto& error : p.errors) all += error.count;
+  page.blank();
+  page.line(fmt::format("ERRORS in the program: {}", count_text(all)), tone::alarm);
+  for (std::size_t i = 0; i < std::min(p.errors.size(), errors_shown); ++i) {
+    const error_entry& error = p.errors[i];
+    page.paragraph(error_text(error.kind, error.count), 2);
+    const auto stack = std::find_if(p.stacks.begin(), p.stacks.end(),
+                                    [&](const stack_entry& entry) { return entry.id == error.stack; });
+    if (stack == p.stacks.end() || stack->node == 0) continue;
+    page.line("  The block was allocated by", tone::faint);
+    write_stack(page, p, machinery, stack->node);
+  }
+  if (p.errors.size() > errors_shown) {
+    page.line(fmt::format("  {}: --json lists them", counted(p.errors.size() - errors_shown, "more", "more")),
+              tone::faint);
+  }
+}
+
+void write_losses(page& page, const profile& p) {
+  if (p.profiler.losses.empty()) return;
+  page.heading("What these numbers do not show");
+  for (const auto& [name, count] : p.profiler.losses) page.paragraph(loss_text(name, count), 2);
+}
+
+void write_symbol_advice(page& page, const profile& p) {
+  if (!p.symbolized) {
+    page.heading("Symbols");
+    page.paragraph("This profile has no symbols: frames are module and offset, as addr2line -e MODULE takes them.", 2);
+    return;
+  }
+  const auto gaps = analyse::symbol_gaps(p);
+  if (gaps.empty()) return;
+  page.heading("Symbols that are missing");
+  for (std::size_t i = 0; i < std::min(gaps.size(), modules_shown); ++i) {
+    const auto& gap = gaps[i];
+    const std::string name = terminal_text(file_part(p.modules[gap.module].path));
+    const std::string places = counted(gap.places, "place", "places");
+    page.paragraph(gap.without_name != 0
+                       ? fmt::format("{}: {} of {} without a function name", name, count_text(gap.without_name), places)
+                       : fmt::format("{}: {} of {} without file and line", name, count_text(gap.without_line), places),
+                   2);
+  }
+  if (gaps.size() > modules_shown) {
+    page.line(fmt::format("  {}", counted(gaps.size() - modules_shown, "more module", "more modules")), tone::faint);
+  }
+  page.paragraph(
+      "Build with -g, install the package with debug symbols (-dbg, -dbgsym), or name the folder of debug files "
+      "with --debug-path.",
+      2, tone::faint);
+}
+
+void write_profiler(page& page, const profile& p) {
+  const profiler_info& own = p.profiler;
+  page.heading("heapledger itself");
+  page.paragraph(fmt::format("{} of tables and {} of tags, for {} stacks of {} frames.",
+                             bytes_text(own.segment_bytes + own.private_bytes), bytes_text(own.tag_bytes),
+                             count_text(own.accounts), count_text(own.nodes)),
+                 2);
+  if (own.checked_stacks != 0) {
+    page.paragraph(fmt::format("Self-check: {} stacks were walked a second time by another unwinder, {} differed.",
+                               count_text(own.checked_stacks), count_text(own.checked_differences)),
+                   2);
+  }
+}
+
+}  // namespace heapledger::report

@@ -1,0 +1,69 @@
+// A small profile in which every field of the model holds something else than its default. The golden files in
+// tests/unit/data were made from it: a new field gets a value here and in data/profile_v1.txt.
+#pragma once
+
+#include "tool/profile/profile.hpp"
+
+namespace heapledger {
+
+inline profile full_profile() {
+  profile p;
+  p.process = {.pid = 4711,
+               .parent_pid = 4710,
+               .exe = "/usr/bin/caf\xc3\xa9",
+               .command = {"caf\xc3\xa9", "", "--size=\xff"},
+               .start_realtime_ns = 1'790'000'000'123'456'789,
+               .duration_ns = 2'500'000'000,
+               .ended = ending::signaled,
+               .exit_code = 0,
+               .signal = 9,
+               .forked = true,
+               .stacks = "dwarf",
+               .depth_limit = 64,
+               .host = "box"};
+  p.peak = {.error_bytes = 4096, .time_ns = 1'250'000'000};
+  p.strings = {"main", "main.cpp", "std::vector<int>::push_back", "vector.h", ""};
+  p.frames = {{0, 1, 12}, {2, 3, 101}, {4, none, 0}};
+  p.modules = {{.start = 0x555555554000,
+                .end = 0x555555560000,
+                .bias = 0x555555554000,
+                .path = "/usr/bin/caf\xc3\xa9",
+                .build_id = "00ff10",
+                .loaded_ns = 0,
+                .unloaded_ns = {}},
+               {.start = 0x7ffff7000000,
+                .end = 0x7ffff7200000,
+                .bias = 0x7ffff7000000,
+                .path = "/usr/lib/plugin.so",
+                .build_id = "",
+                .loaded_ns = 100,
+                .unloaded_ns = 2'000'000'000}};
+  p.locations = {{0x1139, 0, {1, 0}}, {0x1200, 0, {0}}, {0x7fffdeadbeef, none, {}}, {0x10, 1, {2}}};
+  p.nodes = {{0, none}, {0, 1}, {1, 0}, {1, 2}, {3, 3}};
+  p.stacks = {
+      {0, 0, {}, {1, 24, 0, 0, 0, 0, 24}},
+      {1, 2, {}, {1000, 64000, 1000, 64000, 900, 10, 0}},
+      {3, 4, {"request", "query"}, {5, 1ULL << 32, 2, 1ULL << 31, 1, 1, 1LL << 31}},
+      {4, 2, {"request"}, {1, 8, 3, 4104, 0, 0, -4096}},
+  };
+  p.threads = {{4711, "caf\xc3\xa9", 0, {}, 1005, 1000, 4295031320, 2147547648},
+               {4712, "worker", 1'000'000, 2'000'000, 2, 5, 32, 4104}};
+  p.sizes = {{0, 0, 1}, {16, 31, 1001}, {1ULL << 63, UINT64_MAX, 1}};
+  p.timeline = {{0, 0, 0, 0, 1 << 20}, {100'000'000, 4096, 3, 700, 3 << 20}, {200'000'000, -8, -1, 1007, 2 << 20}};
+  p.memory = memory_map{2'500'000'000, 36, 1, 2, 3, 4, 5, 6, 15};
+  p.memory_peak = memory_map{1'250'000'000, 10, 20, 2, 3, -25, 5, 6, -1};
+  p.errors = {{"double-free", 1, 2}, {"overflow", 3, 1}};
+  p.profiler = {.segment_bytes = 1 << 20,
+                .private_bytes = 1 << 16,
+                .tag_bytes = 64,
+                .accounts = 4,
+                .nodes = 5,
+                .inherited_freed_bytes = 48,
+                .checked_stacks = 1007,
+                .checked_differences = 1,
+                .losses = {{"foreign_frees", 2}, {"stack_cut_depth", 7}}};
+  p.symbolized = true;
+  return p;
+}
+
+}  // namespace heapledger
