@@ -1,0 +1,96 @@
+#include "tool/symbolize/debug_info.hpp"
+
+#include <dwarf.h>
+#include <elfutils/libdwelf.h>
+
+#include <algorithm>
+
+#include "tool/symbolize/debug_files.hpp"
+
+namespace heapledger::symbols {
+namespace {
+
+constexpr std::size_t ranges_per_unit_limit = 1'000'000;
+constexpr std::size_t ranges_limit = 20'000'000;
+constexpr std::size_t search_limit = 4096;  // ranges looked at for one address
+
+bool inside(const std::vector<address_range>& ranges, std::uint64_t address) {
+  return ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [address](const address_range& range) {
+           return address >= range.begin && address < range.end;
+         });
+}
+
+}  // namespace
+
+std::unique_ptr<debug_info> debug_info::open(const elf_file& file, std::vector<address_range> executable,
+                                             const std::vector<std::string>& debug_paths) {
+  if (!file.has_debug_info()) return nullptr;
+  std::unique_ptr<debug_info> info(new debug_info);
+  info->dwarf_.reset(dwarf_begin_elf(file.handle(), DWARF_C_READ, nullptr));
+  if (!info->dwarf_) return nullptr;
+  info->add_alternate(file, debug_paths);
+  info->index_units(executable);
+  return info;
+}
+
+void debug_info::add_alternate(const elf_file& file, const std::vector<std::string>& debug_paths) {
+  const char* name = nullptr;
+  const void* id = nullptr;
+  const auto size = dwelf_dwarf_gnu_debugaltlink(dwarf_.get(), &name, &id);
+  if (size <= 0 || name == nullptr) return;
+  alternate_file_ = find_alternate_file(file.path(), name, to_hex(id, static_cast<std::size_t>(size)), debug_paths);
+  if (alternate_file_) alternate_.reset(dwarf_begin_elf(alternate_file_->handle(), DWARF_C_READ, nullptr));
+  if (alternate_) dwarf_setalt(dwarf_.get(), alternate_.get());
+  alternate_missing_ = !alternate_;
+}
+
+void debug_info::index_units(const std::vector<address_range>& executable) {
+  Dwarf_CU* current = nullptr;
+  Dwarf_CU* next = nullptr;
+  Dwarf_Half version = 0;
+  std::uint8_t type = 0;
+  Dwarf_Die die;
+  Dwarf_Die split;
+  while (dwarf_get_units(dwarf_.get(), current, &next, &version, &type, &die, &split) == 0) {
+    current = next;
+    const bool has_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
+    if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
+    units_.push_back({die, has_split ? split : die});
+    add_ranges(die, units_.size() - 1, executable);
+    if (ranges_.size() > ranges_limit) break;
+  }
+  std::sort(ranges_.begin(), ranges_.end(), [](const unit_range& a, const unit_range& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.unit < b.unit;
+  });
+  std::uint64_t highest = 0;
+  highest_end_.reserve(ranges_.size());
+  for (const auto& each : ranges_) highest_end_.push_back(highest = std::max(highest, each.end));
+}
+
+void debug_info::add_ranges(Dwarf_Die& die, std::size_t unit, const std::vector<address_range>& executable) {
+  Dwarf_Addr base = 0;
+  Dwarf_Addr begin = 0;
+  Dwarf_Addr end = 0;
+  std::ptrdiff_t offset = 0;
+  for (std::size_t count = 0; count < ranges_per_unit_limit; ++count) {
+    offset = dwarf_ranges(&die, offset, &base, &begin, &end);
+    if (offset <= 0) return;
+    if (begin < end && inside(executable, begin)) ranges_.push_back({begin, end, unit});
+  }
+}
+
+std::optional<std::size_t> debug_info::find(std::uint64_t address) const {
+  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                                      [](std::uint64_t value, const unit_range& range) { return value < range.begin; });
+  const unit_range* best = nullptr;
+  std::size_t looked_at = 0;
+  for (auto i = static_cast<std::size_t>(after - ranges_.begin()); i-- > 0 && ++looked_at < search_limit;) {
+    if (highest_end_[i] <= address) break;
+    const auto& range = ranges_[i];
+    if (range.end > address && (best == nullptr || range.end - range.begin < best->end - best->begin)) best = &range;
+  }
+  if (best != nullptr) return best->unit;
+  return std::nullopt;
+}
+
+}  // namespace heapledger::symbols

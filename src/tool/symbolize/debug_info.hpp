@@ -1,0 +1,56 @@
+// The DWARF of one file, and which of its compilation units covers an address.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tool/symbolize/elf_file.hpp"
+
+namespace heapledger::symbols {
+
+struct unit {
+  Dwarf_Die lines;      // has the line table
+  Dwarf_Die functions;  // the same, or its other half in a .dwo file
+};
+
+class debug_info {
+ public:
+  // Null when the file has no usable DWARF. `executable` limits what is believed: the linker leaves ranges of functions
+  // that it dropped, at addresses that belong to nobody. The file must outlive the object.
+  static std::unique_ptr<debug_info> open(const elf_file& file, std::vector<address_range> executable,
+                                          const std::vector<std::string>& debug_paths);
+
+  // Index of the unit that covers the address; where several do, the one with the smallest range.
+  std::optional<std::size_t> find(std::uint64_t address) const;
+  const unit& at(std::size_t index) const { return units_[index]; }
+  bool alternate_missing() const { return alternate_missing_; }
+
+ private:
+  struct unit_range {
+    std::uint64_t begin;
+    std::uint64_t end;
+    std::size_t unit;
+  };
+  struct close_dwarf {
+    void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
+  };
+  debug_info() = default;
+  void add_alternate(const elf_file& file, const std::vector<std::string>& debug_paths);
+  void index_units(const std::vector<address_range>& executable);
+  void add_ranges(Dwarf_Die& die, std::size_t unit, const std::vector<address_range>& executable);
+
+  std::unique_ptr<elf_file> alternate_file_;  // before the handles that read it
+  std::unique_ptr<Dwarf, close_dwarf> alternate_;
+  std::unique_ptr<Dwarf, close_dwarf> dwarf_;
+  bool alternate_missing_ = false;
+  std::vector<unit> units_;
+  std::vector<unit_range> ranges_;          // by begin
+  std::vector<std::uint64_t> highest_end_;  // of all ranges up to here
+};
+
+}  // namespace heapledger::symbols

@@ -1,0 +1,44 @@
+#include "tool/symbolize/demangle.hpp"
+
+#include <cxxabi.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "tool/symbolize/demangle_bound.hpp"
+#include "tool/symbolize/rust_demangle.hpp"
+
+namespace heapledger {
+namespace {
+
+// Real names of the heaviest template libraries stay below; the estimate is far above what they expand to.
+constexpr std::uint64_t bound_limit_bytes = std::uint64_t{1} << 30;
+
+std::string demangle_cpp(std::string_view name) {
+  if (symbols::demangled_bound_bytes(name) > bound_limit_bytes) return {};
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 && text ? std::string(text.get()) : std::string();
+}
+
+}  // namespace
+
+bool is_mangled(std::string_view name) {
+  return name.starts_with("_Z") || name.starts_with("_R");
+}
+
+std::string demangle(std::string_view name) {
+  if (!is_mangled(name) || name.size() > mangled_name_limit_bytes) return std::string(name);
+  std::string text;
+  if (name.starts_with("_R")) {
+    text = symbols::demangle_rust_v0(name);
+  } else {
+    text = symbols::demangle_rust_legacy(name);
+    if (text.empty()) text = demangle_cpp(name);
+  }
+  return text.empty() || text.size() > demangled_name_limit_bytes ? std::string(name) : text;
+}
+
+}  // namespace heapledger

@@ -1,0 +1,18 @@
+// Symbol names as people write them: C++ (Itanium ABI), Rust legacy and Rust v0.
+// Names come from files and may be hostile: whatever is too long, would expand without measure, or is no valid mangled
+// name is returned as it came.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace heapledger {
+
+inline constexpr std::size_t mangled_name_limit_bytes = 16 * 1024;
+inline constexpr std::size_t demangled_name_limit_bytes = 256 * 1024;
+
+bool is_mangled(std::string_view name);
+std::string demangle(std::string_view name);
+
+}  // namespace heapledger

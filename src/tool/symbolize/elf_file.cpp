@@ -1,0 +1,113 @@
+#include "tool/symbolize/elf_file.hpp"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <array>
+#include <string_view>
+
+namespace heapledger::symbols {
+namespace {
+
+template <class Predicate>
+bool any_section(Elf* elf, Predicate matches) {
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return false;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    if (name != nullptr && header.sh_type != SHT_NOBITS && matches(std::string_view(name), header)) return true;
+  }
+  return false;
+}
+
+bool plays(elf_role role, unsigned type) {
+  return type == ET_EXEC || type == ET_DYN || (role == elf_role::common && type == ET_REL);
+}
+
+}  // namespace
+
+std::string to_hex(const void* bytes, std::size_t size) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(size * 2);
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto byte = static_cast<const unsigned char*>(bytes)[i];
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+std::unique_ptr<elf_file> elf_file::open(const std::string& path, elf_role role) {
+  if (path.empty() || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return nullptr;
+  struct stat status = {};
+  Elf* elf = nullptr;
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+  GElf_Ehdr header;
+  if (elf == nullptr || elf_kind(elf) != ELF_K_ELF || gelf_getehdr(elf, &header) == nullptr ||
+      !plays(role, header.e_type)) {
+    elf_end(elf);
+    close(fd);
+    return nullptr;
+  }
+  return std::unique_ptr<elf_file>(new elf_file(path, fd, elf));
+}
+
+elf_file::~elf_file() {
+  elf_end(elf_);
+  close(fd_);
+}
+
+std::string elf_file::build_id() const {
+  const void* id = nullptr;
+  const auto size = dwelf_elf_gnu_build_id(elf_, &id);
+  return size > 0 ? to_hex(id, static_cast<std::size_t>(size)) : std::string();
+}
+
+std::optional<debug_link> elf_file::link() const {
+  GElf_Word crc = 0;
+  const char* name = dwelf_elf_gnu_debuglink(elf_, &crc);
+  if (name == nullptr || *name == '\0') return std::nullopt;
+  return debug_link{name, crc};
+}
+
+bool elf_file::has_debug_info() const {
+  return any_section(
+      elf_, [](std::string_view name, const GElf_Shdr&) { return name == ".debug_info" || name == ".zdebug_info"; });
+}
+
+bool elf_file::has_symbol_table() const {
+  return any_section(elf_, [](std::string_view, const GElf_Shdr& header) { return header.sh_type == SHT_SYMTAB; });
+}
+
+std::vector<address_range> elf_file::executable_ranges() const {
+  std::vector<address_range> ranges;
+  std::size_t count = 0;
+  if (elf_getphdrnum(elf_, &count) != 0) return ranges;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr) break;
+    if (header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0 && header.p_vaddr + header.p_memsz >= header.p_vaddr)
+      ranges.push_back({header.p_vaddr, header.p_vaddr + header.p_memsz});
+  }
+  return ranges;
+}
+
+std::uint32_t elf_file::crc() const {
+  std::array<unsigned char, 64 * 1024> buffer;
+  uLong value = crc32(0, nullptr, 0);
+  off_t offset = 0;
+  for (ssize_t got; (got = pread(fd_, buffer.data(), buffer.size(), offset)) > 0; offset += got)
+    value = crc32(value, buffer.data(), static_cast<uInt>(got));
+  return static_cast<std::uint32_t>(value);
+}
+
+}  // namespace heapledger::symbols

@@ -1,0 +1,171 @@
+#include "tool/symbolize/symbolize.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "tool/symbolize/advice.hpp"
+#include "tool/symbolize/debug_files.hpp"
+#include "tool/symbolize/frame_interner.hpp"
+#include "tool/symbolize/packages.hpp"
+#include "tool/symbolize/resolver.hpp"
+
+namespace heapledger {
+namespace {
+
+constexpr std::size_t progress_step = 4096;  // locations
+
+// All loads of one build, and the locations in them by address.
+struct build {
+  std::uint32_t module;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> locations;
+  std::string other_build_id;  // of the file on disk, when it is not the one that ran
+};
+
+std::vector<build> group_by_build(const profile& target) {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> known;
+  std::vector<build> builds;
+  for (std::uint32_t i = 0; i < target.locations.size(); ++i) {
+    const auto& place = target.locations[i];
+    if (place.module >= target.modules.size()) continue;
+    const auto& module = target.modules[place.module];
+    const std::pair<std::string_view, std::string_view> key(module.path, module.build_id);
+    const auto [entry, is_new] = known.emplace(key, builds.size());
+    if (is_new) builds.push_back({place.module, {}, {}});
+    builds[entry->second].locations.emplace_back(place.address, i);
+  }
+  for (auto& each : builds) std::sort(each.locations.begin(), each.locations.end());
+  return builds;
+}
+
+enum class knowledge { nothing, name, line };
+
+knowledge knowledge_of(const profile& target, const location& place) {
+  auto best = knowledge::nothing;
+  for (const auto index : place.symbols) {
+    if (index >= target.frames.size()) continue;
+    if (target.frames[index].file != none) return knowledge::line;
+    if (target.frames[index].function != none) best = knowledge::name;
+  }
+  return best;
+}
+
+bool is_virtual(const std::string& path) {
+  return path.empty() || path.starts_with('[') || path.starts_with("linux-vdso") || path.starts_with("linux-gate");
+}
+
+module_symbols judge(const symbols::resolver& content, const std::string& other_build_id) {
+  if (content.has_debug_info()) return module_symbols::complete;
+  if (content.has_symbol_table()) return module_symbols::functions_only;
+  if (content.has_symbols()) return module_symbols::exports_only;
+  if (content.has_file()) return module_symbols::nothing;
+  return other_build_id.empty() ? module_symbols::missing : module_symbols::changed;
+}
+
+class symbolizer {
+ public:
+  symbolizer(profile& target, const symbolize_options& options) : target_(target), options_(options), frames_(target) {}
+
+  symbolize_result run() {
+    symbolize_result result;
+    result.locations = target_.locations.size();
+    auto builds = group_by_build(target_);
+    std::stable_sort(builds.begin(), builds.end(),
+                     [](const build& a, const build& b) { return a.locations.size() > b.locations.size(); });
+    std::size_t in_modules = 0;
+    for (auto& each : builds) {
+      const auto& summary = result.modules.emplace_back(symbolize_build(each));
+      result.named += summary.named;
+      result.with_lines += summary.with_lines;
+      in_modules += summary.locations;
+      report_progress(in_modules);
+    }
+    if (in_modules != result.locations) report_progress(result.locations);
+    advise(builds, result.modules);
+    target_.symbolized = true;
+    return result;
+  }
+
+ private:
+  symbolized_module symbolize_build(build& each) {
+    const auto& module = target_.modules[each.module];
+    symbolized_module summary{.module = each.module, .locations = each.locations.size(), .advice = {}};
+    if (is_virtual(module.path)) {
+      summary.symbols = module_symbols::virtual_module;
+    } else {
+      auto files = symbols::find_module_files(module.path, module.build_id, options_.debug_paths);
+      each.other_build_id = files.other_build_id;
+      const symbols::resolver content(std::move(files), options_.debug_paths);
+      summary.symbols = judge(content, each.other_build_id);
+      if (content.has_file()) resolve(each, content);
+      if (content.alternate_missing()) summary.advice = "parts of its debug information, moved by dwz, are missing";
+    }
+    for (const auto& [address, index] : each.locations) {
+      const auto known = knowledge_of(target_, target_.locations[index]);
+      summary.named += known != knowledge::nothing;
+      summary.with_lines += known == knowledge::line;
+    }
+    return summary;
+  }
+
+  void resolve(const build& each, const symbols::resolver& content) {
+    std::vector<std::uint64_t> addresses;
+    std::vector<std::size_t> first;  // of the locations that have the address
+    for (std::size_t i = 0; i < each.locations.size(); ++i) {
+      if (!addresses.empty() && addresses.back() == each.locations[i].first) continue;
+      addresses.push_back(each.locations[i].first);
+      first.push_back(i);
+    }
+    first.push_back(each.locations.size());
+    content.resolve(addresses, [&](std::size_t index, std::span<const symbols::resolved_frame> resolved) {
+      location fresh;
+      for (const auto& frame : resolved) fresh.symbols.push_back(frames_.frame(frame));
+      const auto known = knowledge_of(target_, fresh);
+      for (auto i = first[index]; i < first[index + 1]; ++i) {
+        auto& place = target_.locations[each.locations[i].second];
+        if (known >= knowledge_of(target_, place)) place.symbols = fresh.symbols;
+      }
+      const auto before = resolved_;
+      resolved_ += first[index + 1] - first[index];
+      if (before / progress_step != resolved_ / progress_step) report_progress(resolved_);
+    });
+  }
+
+  void report_progress(std::size_t done) {
+    if (done < reported_) return;  // unknown addresses are counted at the end of their module only
+    reported_ = done;
+    if (options_.progress) options_.progress(done, target_.locations.size());
+  }
+
+  void advise(const std::vector<build>& builds, std::vector<symbolized_module>& modules) const {
+    std::vector<std::string> paths;
+    for (const auto& each : modules) paths.push_back(target_.modules[each.module].path);
+    const auto incomplete = [](const symbolized_module& each) {
+      return each.symbols == module_symbols::functions_only || each.symbols == module_symbols::exports_only ||
+             each.symbols == module_symbols::nothing;
+    };
+    std::vector<std::string> packages(modules.size());
+    if (std::any_of(modules.begin(), modules.end(), incomplete)) packages = symbols::owning_packages(paths);
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      if (!modules[i].advice.empty()) continue;
+      const auto& build_id = target_.modules[modules[i].module].build_id;
+      modules[i].advice = symbols::advice_for(modules[i].symbols, packages[i], build_id, builds[i].other_build_id);
+    }
+  }
+
+  profile& target_;
+  const symbolize_options& options_;
+  symbols::frame_interner frames_;
+  std::size_t resolved_ = 0;
+  std::size_t reported_ = 0;
+};
+
+}  // namespace
+
+symbolize_result symbolize(profile& target, const symbolize_options& options) {
+  return symbolizer(target, options).run();
+}
+
+}  // namespace heapledger

@@ -1,0 +1,115 @@
+// What symbolizing does to a profile as a whole.
+#include <algorithm>
+#include <set>
+
+#include "symbolize_support.hpp"
+
+namespace heapledger::test {
+namespace {
+
+class symbolize_profile : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_fixture("gcc")) GTEST_SKIP() << "no compiler for the fixtures";
+    addresses_ = text_addresses(fixture("gcc"));
+  }
+  std::vector<std::uint64_t> addresses_;
+};
+
+TEST_F(symbolize_profile, strings_and_frames_are_there_once) {
+  auto made = profile_of(fixture("gcc"), addresses_);
+  made.strings = {"main", "unrelated"};
+  made.frames = {{1, none, 7}};
+  symbolize(made);
+  EXPECT_EQ(made.strings[0], "main");
+  EXPECT_EQ(made.strings[1], "unrelated");
+  EXPECT_EQ(made.frames[0], (frame_info{1, none, 7}));
+  EXPECT_EQ(std::set<std::string>(made.strings.begin(), made.strings.end()).size(), made.strings.size());
+  EXPECT_EQ(std::set<frame_info>(made.frames.begin(), made.frames.end()).size(), made.frames.size());
+  EXPECT_TRUE(std::any_of(made.frames.begin(), made.frames.end(), [](const frame_info& f) { return f.function == 0; }));
+}
+
+TEST_F(symbolize_profile, loads_of_one_build_are_one_module_in_the_result) {
+  auto made = profile_of(fixture("gcc"), addresses_);
+  made.modules.push_back(made.modules[0]);
+  made.modules.push_back({});
+  made.modules[2].path = fixture("gcc_no_debug");
+  for (std::size_t i = 0; i < made.locations.size(); ++i) made.locations[i].module = i % 2;
+  made.locations.push_back({0x10, 2, {}});
+  made.locations.push_back({0x7f00'0000'1234, none, {}});
+  made.locations.push_back({0x7f00'0000'1234, 77, {}});
+  const auto result = symbolize(made);
+  ASSERT_EQ(result.modules.size(), 2u);
+  EXPECT_EQ(result.modules[0].module, 0u);
+  EXPECT_EQ(result.modules[0].locations, addresses_.size());
+  EXPECT_EQ(result.modules[1].module, 2u);
+  EXPECT_EQ(result.locations, addresses_.size() + 3);
+  auto chains = chains_of(made);
+  chains.resize(addresses_.size());
+  EXPECT_EQ(chains, symbolize_file(fixture("gcc"), addresses_));
+}
+
+TEST_F(symbolize_profile, duplicate_and_unsorted_addresses) {
+  std::reverse(addresses_.begin(), addresses_.end());
+  auto twice = addresses_;
+  twice.insert(twice.end(), addresses_.begin(), addresses_.end());
+  const auto once = symbolize_file(fixture("gcc"), addresses_);
+  auto expected = once;
+  expected.insert(expected.end(), once.begin(), once.end());
+  EXPECT_EQ(symbolize_file(fixture("gcc"), twice), expected);
+}
+
+TEST_F(symbolize_profile, what_is_known_already_is_not_lost) {
+  auto made = profile_of(fixture("gcc"), addresses_);
+  symbolize(made);
+  const auto before = chains_of(made);
+  made.modules[0].path = "/gone/to/another/machine";
+  EXPECT_EQ(symbolize(made).modules.at(0).symbols, module_symbols::missing);
+  EXPECT_EQ(chains_of(made), before);
+  made.modules[0].path = fixture("symbols_only");
+  EXPECT_EQ(symbolize(made).modules.at(0).symbols, module_symbols::functions_only);
+  EXPECT_EQ(chains_of(made), before);
+}
+
+TEST_F(symbolize_profile, better_symbols_replace_poorer_ones) {
+  auto made = profile_of(fixture("symbols_only"), addresses_);
+  EXPECT_EQ(symbolize(made).with_lines, 0u);
+  made.modules[0].path = fixture("gcc");
+  EXPECT_GT(symbolize(made).with_lines, 0u);
+  EXPECT_EQ(chains_of(made), symbolize_file(fixture("gcc"), addresses_));
+}
+
+TEST_F(symbolize_profile, progress_grows_to_the_total) {
+  auto made = profile_of(fixture("gcc"), addresses_);
+  made.locations.push_back({1, none, {}});
+  std::vector<std::size_t> seen;
+  symbolize_options options;
+  options.progress = [&](std::size_t done, std::size_t total) {
+    EXPECT_EQ(total, made.locations.size());
+    seen.push_back(done);
+  };
+  symbolize(made, options);
+  EXPECT_GT(seen.size(), 3u);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_EQ(seen.back(), made.locations.size());
+}
+
+TEST_F(symbolize_profile, empty_profile) {
+  profile empty;
+  EXPECT_EQ(symbolize(empty).locations, 0u);
+  EXPECT_TRUE(empty.symbolized);
+}
+
+TEST_F(symbolize_profile, local_functions_are_named_with_their_scopes) {
+  std::set<std::string> names;
+  for (const auto& each : symbolize_file(fixture("gcc_o3"), addresses_))
+    for (const auto& part : each) names.insert(part.function);
+  for (const char* name :
+       {"shapes::(anonymous namespace)::digit_sum", "main", "plain_c_checksum", "rotated", "step",
+        "shapes::(anonymous namespace)::circle::area() const",
+        "shapes::make_shapes(int)::by_area::operator()(shapes::shape const*, shapes::shape const*) const"})
+    EXPECT_TRUE(names.count(name)) << name;
+}
+
+}  // namespace
+}  // namespace heapledger::test
