@@ -43,7 +43,9 @@ TEST_F(memory_map_test, every_mapping_goes_to_one_part) {
       mapping_text("7ffc00000000-7ffc00100000", "rw-p", "00:00", 0, "[stack]", 256));
   EXPECT_EQ(parts.files, 1 << 10);
   EXPECT_EQ(parts.heap, (2 + 4) << 10);
-  EXPECT_EQ(parts.profiler, (8 + 16 + 32) << 10);
+  EXPECT_EQ(parts.probe_memory, 8 << 10);
+  EXPECT_EQ(parts.segment, 16 << 10);
+  EXPECT_EQ(parts.probe_library, 32 << 10);
   EXPECT_EQ(parts.other, (64 + 128) << 10);
   EXPECT_EQ(parts.stacks, 256 << 10);
   EXPECT_EQ(parts.rss, 511 << 10);
@@ -62,7 +64,8 @@ TEST_F(memory_map_test, thread_stacks_are_known_by_guard_and_flag_or_by_their_st
 }
 
 TEST_F(memory_map_test, the_parts_add_up_to_the_resident_memory) {
-  resident_parts parts{.rss = 1000, .heap = 600, .stacks = 100, .files = 200, .profiler = 60, .other = 40,
+  resident_parts parts{.rss = 1000, .heap = 600, .stacks = 100, .files = 200, .segment = 30, .probe_memory = 20,
+                       .probe_library = 10, .other = 40, .written_file_pages = 0, .written_library_pages = 0,
                        .has_named_memory = false, .has_segment = true};
   wire::segment_header header{};
   header.private_bytes = 50;
@@ -87,17 +90,43 @@ TEST_F(memory_map_test, the_parts_add_up_to_the_resident_memory) {
   EXPECT_EQ(sum(to_memory_map(parts, header, totals, 5)), parts.rss);
 }
 
+TEST_F(memory_map_test, totals_bring_the_parts_up_to_date) {
+  const resident_parts before{.rss = 1000, .heap = 300, .stacks = 100, .files = 400, .segment = 60, .probe_memory = 40,
+                              .probe_library = 90, .other = 10, .written_file_pages = 50, .written_library_pages = 20,
+                              .has_named_memory = true, .has_segment = true};
+  const auto sum = [](const resident_parts& p) {
+    return p.heap + p.stacks + p.files + p.segment + p.probe_memory + p.probe_library + p.other;
+  };
+  const resident_totals same{.rss = 1000, .anonymous = 510, .file = 420, .shared_memory = 70};
+  const auto unchanged = brought_up_to(same, before, 60);
+  EXPECT_EQ(unchanged.heap, before.heap);
+  EXPECT_EQ(unchanged.files, before.files);
+  EXPECT_EQ(unchanged.other, before.other);
+  const resident_totals grown{.rss = 5000, .anonymous = 4510, .file = 410, .shared_memory = 80};
+  const auto now = brought_up_to(grown, before, 70);
+  EXPECT_EQ(now.heap, 4300);
+  EXPECT_EQ(now.files, 390);
+  EXPECT_EQ(now.segment, 70);
+  EXPECT_EQ(sum(now), 5000);
+  const resident_totals on_disk{.rss = 1000, .anonymous = 510, .file = 490, .shared_memory = 0};
+  const auto disk = brought_up_to(on_disk, before, 60);
+  EXPECT_EQ(disk.segment, 60);
+  EXPECT_EQ(sum(disk), 1000);
+}
+
 TEST_F(memory_map_test, reads_what_this_kernel_writes) {
   void* const mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file_.fd(), 0);
   ASSERT_NE(mapped, MAP_FAILED);
-  static_cast<void>(*static_cast<volatile char*>(mapped));
+  EXPECT_EQ(*static_cast<volatile char*>(mapped), 'H');
   const auto parts = sorted(read_proc_file("/proc/self/smaps", 16 << 20));
   ::munmap(mapped, 4096);
   EXPECT_TRUE(parts.has_segment);
   EXPECT_GT(parts.files, 0);
   EXPECT_GT(parts.heap, 0);
   EXPECT_GT(parts.stacks, 0);
-  EXPECT_EQ(parts.rss, parts.heap + parts.stacks + parts.files + parts.profiler + parts.other);
+  EXPECT_GT(resident_totals_of(::getpid())->anonymous, 0);
+  EXPECT_EQ(parts.rss, parts.heap + parts.stacks + parts.files + parts.segment + parts.probe_library +
+                           parts.probe_memory + parts.other);
 }
 
 TEST_F(memory_map_test, torn_text_is_harmless) {

@@ -109,16 +109,6 @@ image_state find_image(const segment_file& segment) {
   return mapped ? image_state::running : image_state::replaced;
 }
 
-std::optional<std::uint64_t> resident_bytes_of(pid_t pid) {
-  const auto statm = read_proc_file(fmt::format("/proc/{}/statm", pid), 256);
-  const auto space = statm.find(' ');
-  if (space == std::string::npos) return {};
-  std::uint64_t pages = 0;
-  const auto result = std::from_chars(statm.data() + space + 1, statm.data() + statm.size(), pages);
-  if (result.ec != std::errc{}) return {};
-  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
 std::map<std::uint32_t, std::string> thread_names_of(pid_t pid) {
   std::map<std::uint32_t, std::string> names;
   const auto directory = fmt::format("/proc/{}/task", pid);
