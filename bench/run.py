@@ -89,7 +89,8 @@ def measure(options, workloads, profilers, runner, missing):
         series = {one.profiler.name: one for one in rounds}
         bare = series[BARE.name]
         if bare.failure or bare.timed_out:
-            fail(f"workload {workload.name} does not run by itself: {bare.failure or 'it takes longer than --timeout'}", 125)
+            reason = bare.failure or "it takes longer than --timeout"
+            fail(f"workload {workload.name} does not run by itself: {reason}", 125)
         rows = [numbers.absent(profiler, missing[profiler.name]) if profiler.name in missing else
                 numbers.row(series[profiler.name], bare, options.timeout) for profiler in [BARE, *profilers]]
         results.append(Result(workload, rows))

@@ -103,7 +103,9 @@ struct module {
   std::uint32_t path;         // offset into strings; NUL terminated
   std::uint32_t build_id_bytes;
   std::uint8_t build_id[build_id_capacity];
-  std::uint64_t reserved[6];
+  std::uint32_t is_probe;  // 1: the probe itself; its frames are not the program's
+  std::uint32_t reserved0;
+  std::uint64_t reserved[5];
 };
 static_assert(sizeof(module) == 128);
 

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -195,6 +196,9 @@ class Case(unittest.TestCase):
         for folder, _, names in os.walk(cwd):
             for name in names:
                 path = os.path.join(folder, name)
+                if not stat.S_ISREG(os.lstat(path).st_mode):
+                    left[os.path.relpath(path, cwd)] = os.lstat(path).st_mode
+                    continue
                 with open(path, "rb") as file:
                     left[os.path.relpath(path, cwd)] = file.read()
         return result, left

@@ -161,7 +161,7 @@ cmake -P s.cmake; echo $?; cmake -S . -B b 2>&1 | head -3; rm -rf b"""
     def test_gdb(self):
         self.need("gdb")
         commands = ["set print inferior-events off", "set startup-with-shell off", "set debuginfod enabled off",
-                    "break main", "run 100 5", "bt", "info threads", "next", "continue"]
+                    "break main", "run 100 5", "bt", "next", "continue"]
         command = ["gdb", "-nx", "-q", "--batch"]
         for each in commands:
             command += ["-ex", each]

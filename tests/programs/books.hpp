@@ -59,8 +59,10 @@ struct books {
     b.frees++;
     b.freed_bytes += bytes;
     live_bytes -= static_cast<std::int64_t>(bytes);
-    if (last == block) b.temporaries++;
-    last = nullptr;
+    if (last == block) {
+      b.temporaries++;
+      last = nullptr;
+    }
   }
   void add(const books& other) {
     for (std::size_t i = 0; i < site_capacity && other.names[i]; ++i) {

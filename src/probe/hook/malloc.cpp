@@ -52,17 +52,21 @@ HL_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t each) {
 }
 
 HL_EXPORT int posix_memalign(void** out, std::size_t alignment, std::size_t bytes) {
-  const int result = next.posix_memalign(out, alignment, with_tag(bytes));
-  if (HL_LIKELY(result == 0)) booked(*out, bytes, HL_CALLER());
-  return result;
+  void* block;
+  const int result = next.posix_memalign(&block, alignment, with_tag(bytes));
+  if (HL_UNLIKELY(result != 0)) return result;
+  *out = booked(aligned_block(block, alignment, bytes), bytes, HL_CALLER());
+  return 0;
 }
 
 HL_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return booked(next.aligned_alloc(alignment, with_tag(bytes)), bytes, HL_CALLER());
+  void* block = next.aligned_alloc(alignment, with_tag(bytes));
+  return booked(aligned_block(block, alignment, bytes), bytes, HL_CALLER());
 }
 
 HL_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
-  return booked(next.memalign(alignment, with_tag(bytes)), bytes, HL_CALLER());
+  void* block = next.memalign(alignment, with_tag(bytes));
+  return booked(aligned_block(block, alignment, bytes), bytes, HL_CALLER());
 }
 
 HL_EXPORT void* valloc(std::size_t bytes) {

@@ -39,7 +39,8 @@ HL_COLD void pass_delete(const char* name, Arguments... arguments) {
 
 HL_HOT void* fresh(std::size_t bytes) { return HL_LIKELY(next.cxx_direct) ? next.malloc(with_tag(bytes)) : nullptr; }
 HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
-  return HL_LIKELY(next.cxx_direct) ? next.memalign(alignment, with_tag(bytes)) : nullptr;
+  if (HL_UNLIKELY(!next.cxx_direct)) return nullptr;
+  return aligned_block(next.memalign(alignment, with_tag(bytes)), alignment, bytes);
 }
 
 }  // namespace

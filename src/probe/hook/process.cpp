@@ -15,6 +15,8 @@
 #include "probe/account/tag.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/base/syscalls.hpp"
+#include "probe/hook/environment.hpp"
+#include "probe/hook/exec.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
 #include "probe/hook/self_check.hpp"
@@ -240,6 +242,8 @@ namespace {
 
 [[gnu::constructor(101)]] void on_load() {
   begin();
+  start_exec();
+  start_environment(chosen.follow);
   if (now() == stage::keeping && state.check) start_self_check();
 }
 

@@ -76,6 +76,8 @@ std::uint32_t module_table::publish(std::uint64_t address) {
   out.end = reinterpret_cast<std::uint64_t>(object.dlfo_map_end);
   out.bias = object.dlfo_link_map->l_addr;
   out.loaded_ns = sys::clock_ns(sys::clock_monotonic);
+  const auto self = reinterpret_cast<std::uint64_t>(&modules);
+  out.is_probe = self >= out.start && self < out.end;
   const char* name = object.dlfo_link_map->l_name;
   out.path = *name == 0 ? header.exe : publish_string(name, __builtin_strlen(name));
   read_build_id(*reinterpret_cast<const ElfW(Ehdr)*>(object.dlfo_map_start), out.bias, out.end, out);

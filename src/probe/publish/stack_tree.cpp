@@ -1,5 +1,7 @@
 #include "probe/publish/stack_tree.hpp"
 
+#include <sys/mman.h>
+
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/publish/modules.hpp"
@@ -18,8 +20,8 @@ void stack_tree::put(const index& in, std::uint64_t hash, std::uint32_t node) {
   __atomic_store_n(&in.slots[slot], node | tag_of(hash), __ATOMIC_RELEASE);  // pairs with the acquire in child()
 }
 
-// A thread may still look things up in the old index; it is given back once the index after it has been replaced too
-// would be wrong as well, so old ones stay: together they are as large as the current one.
+// A thread may still be looking something up in the old index: its address range stays, and its pages, given back, read as
+// zeros, which sends that thread to add(), where the lock and the new index tell the truth.
 bool stack_tree::grow() {
   const unsigned bits = index_ == nullptr ? first_bits : 64 - index_->shift + 1;
   auto* next = static_cast<index*>(own_piece(sizeof(index)));
@@ -30,7 +32,9 @@ bool stack_tree::grow() {
     const wire::node& node = segment.nodes[i];
     if ((node.where & wire::node_unloaded) == 0) put(*next, mix(node.parent, node.where & key_mask), i);
   }
+  const index* old = index_;
   __atomic_store_n(&index_, next, __ATOMIC_RELEASE);
+  if (old != nullptr) sys::madvise(old->slots, (old->mask + 1) * sizeof(std::uint32_t), MADV_DONTNEED);
   return true;
 }
 

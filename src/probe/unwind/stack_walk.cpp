@@ -3,6 +3,8 @@
 #include "probe/publish/stack_tree.hpp"
 #include "probe/base/own_memory.hpp"
 
+extern "C" void* __libc_stack_end;
+
 namespace heapledger::probe {
 namespace {
 
@@ -14,9 +16,16 @@ std::size_t bytes_for(std::uint32_t frames) {
   return frames * (sizeof(known_frame) + reads_per_frame * sizeof(stack_read) + sizeof(frame_step));
 }
 
-stack_cut cut_of(step_end end) {
+// The code at which the kernel starts a process (_dl_start_user, without unwind information) is where its stacks end:
+// nothing lies outside it but the arguments.
+bool at_process_start(const frame_state& state) {
+  constexpr std::uint64_t alignment_room = 64;
+  return reinterpret_cast<std::uint64_t>(__libc_stack_end) - state.rsp <= alignment_room;
+}
+
+stack_cut cut_of(step_end end, const frame_state& state) {
   switch (end) {
-    case step_end::no_rule: return stack_cut::no_rule;
+    case step_end::no_rule: return at_process_start(state) ? stack_cut::none : stack_cut::no_rule;
     case step_end::bounds:
     case step_end::needs_registers: return stack_cut::bounds;
     default: return stack_cut::none;
@@ -110,7 +119,7 @@ std::uint32_t stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_
       forget();  // its reads are not known, so the next walk must not rely on it
       return node;
     }
-    cut = cut_of(end);
+    cut = cut_of(end, step.from);
     break;
   }
   cut_ = cut;

@@ -66,7 +66,9 @@ layout scan(std::string_view name) {
         result.end = i;
         return result;
       }
-      if (name.substr(i).starts_with(" const::")) continue;
+      const bool in_name =
+          name.substr(i).starts_with(" const::") || name.substr(i).starts_with(" <");  // operator<< <a>
+      if (in_name && saw_name) continue;
       result.begin = result.base = i + 1;
       saw_name = false;
     } else if (name.substr(i).starts_with("::")) {

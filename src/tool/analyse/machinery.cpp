@@ -8,6 +8,8 @@
 namespace heapledger::analyse {
 namespace {
 
+constexpr std::size_t nameless_start_frames = 2;  // _start of a stripped program, outside __libc_start_main
+
 template <std::size_t N>
 bool any_prefix(std::string_view name, const std::array<std::string_view, N>& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); });
@@ -77,8 +79,17 @@ bool is_system_runtime(std::string_view module_path) {
   return any_prefix(module_path.substr(slash == std::string_view::npos ? 0 : slash + 1), runtime_libraries);
 }
 
+bool is_foreign_source(std::string_view file) {
+  constexpr std::array<std::string_view, 3> folders = {"/usr/include/", "/usr/lib/", "/rustc/"};
+  return any_prefix(file, folders) || file.find("/.cargo/registry/") != std::string_view::npos;
+}
+
 machinery::machinery(const profile& p)
-    : profile_(p), wrapper_(p.strings.size()), start_(p.strings.size()), runtime_(p.modules.size()) {}
+    : profile_(p),
+      wrapper_(p.strings.size()),
+      foreign_(p.strings.size()),
+      start_(p.strings.size()),
+      runtime_(p.modules.size()) {}
 
 template <class Judge>
 bool machinery::remember(std::vector<answer>& answers, std::uint32_t key, Judge&& judge) {
@@ -91,8 +102,9 @@ bool machinery::is_wrapper(const frame_ref& frame) {
   const std::uint32_t module = module_index(profile_, frame);
   if (remember(runtime_, module, [&] { return is_system_runtime(profile_.modules[module].path); })) return true;
   if (frame.symbol == none) return false;
-  const std::uint32_t function = profile_.frames[frame.symbol].function;
-  return remember(wrapper_, function, [&] { return is_allocation_wrapper(profile_.strings[function]); });
+  const auto [function, file, line] = profile_.frames[frame.symbol];
+  if (remember(foreign_, file, [&, key = file] { return is_foreign_source(profile_.strings[key]); })) return true;
+  return remember(wrapper_, function, [&, key = function] { return is_allocation_wrapper(profile_.strings[key]); });
 }
 
 bool machinery::is_start(const frame_ref& frame) {
@@ -106,7 +118,17 @@ bool machinery::is_start(const frame_ref& frame) {
 
 visible_frames machinery::visible(std::span<const frame_ref> stack) {
   visible_frames shown{0, stack.size()};
-  while (shown.end > 0 && is_start(stack[shown.end - 1])) --shown.end;
+  for (std::size_t nameless = 0; shown.end > nameless;) {
+    const frame_ref& frame = stack[shown.end - 1 - nameless];
+    if (is_start(frame)) {
+      shown.end -= nameless + 1;
+      nameless = 0;
+    } else if (frame.symbol == none && nameless < nameless_start_frames) {
+      ++nameless;
+    } else {
+      break;
+    }
+  }
   while (shown.begin < shown.end && is_wrapper(stack[shown.begin])) ++shown.begin;
   if (shown.begin == shown.end) return {0, stack.size()};
   return shown;

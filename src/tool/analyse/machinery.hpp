@@ -1,6 +1,6 @@
-// Which frames are machinery: allocator entry points and their wrappers, the standard library's internals, the C
-// library, and what starts main and threads. A reader looks for the first frame that is not machinery. Nothing is
-// removed from a profile by this; only the text report leaves such frames out, and says how many.
+// Which frames are machinery: allocator entry points and their wrappers, the standard library's internals, headers of
+// installed libraries, the C library, and what starts main and threads. A reader looks for the first frame that is not
+// machinery. Nothing is removed from a profile by this; only the text report leaves such frames out, and says how many.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ namespace heapledger::analyse {
 bool is_allocation_wrapper(std::string_view function);  // malloc, operator new, xstrdup, std::vector<int>::reserve
 bool is_start_code(std::string_view function);          // _start, __libc_start_main, start_thread, std::thread's own
 bool is_system_runtime(std::string_view module_path);   // libc, libstdc++, the loader
+bool is_foreign_source(std::string_view file);          // headers of installed libraries, inlined into the program
 
 struct visible_frames {
   std::size_t begin = 0;  // the first frame that matters
@@ -44,6 +45,7 @@ class machinery {
 
   const profile& profile_;
   std::vector<answer> wrapper_;  // by string
+  std::vector<answer> foreign_;  // by string
   std::vector<answer> start_;    // by string
   std::vector<answer> runtime_;  // by module
 };

@@ -63,7 +63,11 @@ class command_line {
     } catch (const CLI::ParseError& error) {
       throw usage_error(error.what());
     }
-    for (const std::string& word : app_.remaining()) refuse(word);
+    words unknown = app_.remaining();
+    if (const auto separator = std::find(unknown.begin(), unknown.end(), "--"); separator != unknown.end()) {
+      unknown.erase(separator);  // CLI11 keeps it
+    }
+    if (!unknown.empty()) refuse(unknown.front());
   }
 
   [[noreturn]] void refuse(const std::string& word) const {

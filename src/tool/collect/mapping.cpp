@@ -31,7 +31,7 @@ class line_parser {
     return taken;
   }
   std::string_view after_spaces() const {
-    const auto at = rest_.find_first_not_of(' ');
+    const auto at = rest_.find_first_not_of(" \t");
     return at == std::string_view::npos ? std::string_view{} : rest_.substr(at);
   }
 

@@ -19,14 +19,14 @@ namespace {
 constexpr std::size_t stat_limit = 4096;
 constexpr std::size_t maps_limit = std::size_t{64} << 20;
 
-// linux/pidfd.h of 6.15 and later.
+// The first version of the structure in linux/pidfd.h, which every later kernel takes.
 struct pidfd_info {
   std::uint64_t mask;
   std::uint64_t cgroup_id;
-  std::uint32_t ids[12];
-  std::int32_t exit_code;
+  std::uint32_t process_and_user_ids[11];
+  std::int32_t exit_code;  // a wait status
 };
-static_assert(sizeof(pidfd_info) == 72);
+static_assert(sizeof(pidfd_info) == 64);
 constexpr std::uint64_t pidfd_info_exit = 1 << 3;
 constexpr unsigned long pidfd_get_info = _IOWR(0xFF, 11, pidfd_info);
 
@@ -107,16 +107,6 @@ image_state find_image(const segment_file& segment) {
     mapped = mapped || maps_segment(map, segment);
   });
   return mapped ? image_state::running : image_state::replaced;
-}
-
-std::optional<std::uint64_t> resident_bytes_of(pid_t pid) {
-  const auto statm = read_proc_file(fmt::format("/proc/{}/statm", pid), 256);
-  const auto space = statm.find(' ');
-  if (space == std::string::npos) return {};
-  std::uint64_t pages = 0;
-  const auto result = std::from_chars(statm.data() + space + 1, statm.data() + statm.size(), pages);
-  if (result.ec != std::errc{}) return {};
-  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 std::map<std::uint32_t, std::string> thread_names_of(pid_t pid) {

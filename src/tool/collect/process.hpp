@@ -35,8 +35,6 @@ image_state find_image(const segment_file& segment);
 // Whether this mapping of some process is the segment's file.
 bool maps_segment(const mapping& map, const segment_file& segment);
 
-std::optional<std::uint64_t> resident_bytes_of(pid_t pid);
-
 std::map<std::uint32_t, std::string> thread_names_of(pid_t pid);
 
 // A whole file of /proc, at most `limit` bytes; empty where it cannot be read.

@@ -41,17 +41,17 @@ void process_watch::sample(std::uint64_t now_ns) {
   if (!segment_ || state_ != state::running || !is_this_image_) return;
   const auto totals = totals_->read();
   if (!totals) return;
-  if (has_timeline_) {
-    const auto resident = resident_bytes_of(pid_);
-    const auto start_ns = segment_->header().start_monotonic_ns;
-    if (resident && *resident != 0 && now_ns >= start_ns)
-      timeline_.add({.time_ns = static_cast<std::int64_t>(now_ns - start_ns),
-                     .live_bytes = totals->live_bytes(),
-                     .live_blocks = totals->live_blocks(),
-                     .allocations = totals->allocations,
-                     .rss_bytes = *resident});
-  }
-  if (memory_.sample(*segment_, *totals, now_ns) == memory_sampler::result::other_image) is_this_image_ = false;
+  const auto resident = resident_totals_of(pid_);
+  const auto start_ns = segment_->header().start_monotonic_ns;
+  if (!resident || now_ns < start_ns) return;
+  if (has_timeline_)
+    timeline_.add({.time_ns = static_cast<std::int64_t>(now_ns - start_ns),
+                   .live_bytes = totals->live_bytes(),
+                   .live_blocks = totals->live_blocks(),
+                   .allocations = totals->allocations,
+                   .rss_bytes = static_cast<std::uint64_t>(resident->rss)});
+  if (memory_.sample(*segment_, *resident, *totals, now_ns) == memory_sampler::result::other_image)
+    is_this_image_ = false;
   sample_thread_names(now_ns);
 }
 

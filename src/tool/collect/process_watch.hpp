@@ -35,11 +35,13 @@ class process_watch {
 
   // Opens the segment when its writer has made it. Costs nothing once it is open.
   void try_open();
-  // Totals, resident memory, the memory map and thread names, the last two when they are due.
+  // Totals, resident memory, the memory map and thread names, as far as they are due.
   void sample(std::uint64_t now_ns);
   // 0 for the last image of a process; 1, 2, ... for those it had before.
   std::uint32_t image_number() const { return image_number_; }
   void set_image_number(std::uint32_t number) { image_number_ = number; }
+  // Time spent so far on what is paced by its own cost.
+  std::uint64_t sorting_time_ns() const { return memory_.sorting_time_ns(); }
   // `wait_status` as far as it is known. The segment stays on disk; descriptors are closed.
   void end(state how, std::uint64_t now_ns, std::optional<int> wait_status);
 

@@ -54,10 +54,9 @@ class pacing {
     return now_ns >= next_ns_ ? 0 : static_cast<int>((next_ns_ - now_ns + ns_per_ms - 1) / ns_per_ms);
   }
   bool is_due(std::uint64_t now_ns) const { return now_ns >= next_ns_; }
-  void sampled(std::uint64_t began_ns) {
-    const auto now_ns = monotonic_ns();
+  void sampled(std::uint64_t began_ns, std::uint64_t cost_ns) {
     pause_ns_ = std::min(pause_ns_ * 2, interval_ns_);
-    next_ns_ = std::max(began_ns + pause_ns_, now_ns + (now_ns - began_ns) * sampling_cost_share);
+    next_ns_ = std::max(began_ns + pause_ns_, monotonic_ns() + cost_ns * sampling_cost_share);
   }
 
  private:
@@ -98,8 +97,7 @@ int session::watch(pid_t root, held_signals& signals) {
     }
     const auto now_ns = monotonic_ns();
     if (!status && pace.is_due(now_ns)) {
-      sample_all(now_ns);
-      pace.sampled(now_ns);
+      pace.sampled(now_ns, sample_all(now_ns));
     }
   }
   scan();
@@ -182,14 +180,19 @@ void session::end_those_gone() {
   for (const auto pid : gone) process_ended(pid, {});
 }
 
-void session::sample_all(std::uint64_t now_ns) {
+std::uint64_t session::sample_all(std::uint64_t now_ns) {
+  std::uint64_t self_paced_ns = 0;
   if (!inotify_) scan();
   std::vector<pid_t> gone;
   for (const auto& [pid, image] : running_) {
+    const auto before_ns = image->sorting_time_ns();
     image->sample(now_ns);
+    self_paced_ns += image->sorting_time_ns() - before_ns;
     if (!image->pidfd() && pid != root_ && ::kill(pid, 0) != 0 && errno == ESRCH) gone.push_back(pid);
   }
   for (const auto pid : gone) process_ended(pid, {});
+  const auto spent_ns = monotonic_ns() - now_ns;
+  return spent_ns - std::min(spent_ns, self_paced_ns);
 }
 
 void session::retire_oldest() {

@@ -44,7 +44,7 @@ class session {
   void process_ended(pid_t pid, std::optional<int> wait_status);
   void end_image(process_watch& image, process_watch::state how, std::optional<int> wait_status);
   void end_those_gone();
-  void sample_all(std::uint64_t now_ns);
+  std::uint64_t sample_all(std::uint64_t now_ns);  // returns what it took, without what is paced by itself
   void retire_oldest();
 
   std::string directory_;

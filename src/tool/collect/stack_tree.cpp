@@ -50,6 +50,12 @@ std::uint32_t parent_of(const segment_copy& segment, std::uint32_t node) {
   return parent < node ? parent : 0;
 }
 
+// Where the probe hands an operator to the C++ library, it stands in the middle of a stack that is otherwise the program's.
+bool is_probe(const segment_copy& segment, const wire::node& node) {
+  const std::uint64_t module = (node.where >> wire::node_module_shift) & wire::node_module_mask;
+  return module != 0 && module <= segment.modules.size() && segment.modules[module - 1].is_probe != 0;
+}
+
 // A node that was handed out but not yet written holds no address: its stack continues at its parent.
 bool is_blank(const wire::node& node) {
   return (node.where & wire::node_address_mask & ~wire::node_exact_address) == 0;
@@ -75,7 +81,7 @@ std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, const s
   for (std::uint32_t node = 1; node < segment.nodes.size(); ++node) {
     if (!used[node]) continue;
     const std::uint32_t parent = place[parent_of(segment, node)];
-    if (is_blank(segment.nodes[node])) {
+    if (is_blank(segment.nodes[node]) || is_probe(segment, segment.nodes[node])) {
       place[node] = parent;
       continue;
     }

@@ -13,8 +13,7 @@ namespace heapledger::report {
 namespace {
 
 constexpr std::size_t branches_shown = 3;
-constexpr std::size_t branchings_shown = 2;  // nested; deeper ones follow the largest way
-constexpr double smallest_branch = 0.05;     // of its site
+constexpr double smallest_branch = 0.05;  // of its site
 
 class caller_writer {
  public:
@@ -22,12 +21,10 @@ class caller_writer {
       : page_(page), profile_(p), tree_(tree), options_(options) {}
 
   void write_notes(const analyse::caller& caller, const std::string& prefix) {
-    if (caller.cycle != 0) {
-      page_.line(
-          fmt::format("{}  (recursion: {} repeated up to {} times)", prefix,
-                      caller.cycle == 1 ? std::string("this frame") : fmt::format("these {} frames", caller.cycle),
-                      count_text(caller.times)),
-          tone::faint);
+    if (caller.cycle > 1) {
+      page_.line(fmt::format("{}  (recursion: these {} frames repeated up to {} times)", prefix, caller.cycle,
+                             count_text(caller.times)),
+                 tone::faint);
     }
     if (caller.children.empty() && caller.frames_beyond > 0) {
       page_.line(fmt::format("{}  ... {} farther out", prefix, counted(caller.frames_beyond, "frame", "frames")),
@@ -41,15 +38,14 @@ class caller_writer {
       const analyse::caller& here = tree_.nodes[node];
       write_notes(here, prefix);
       if (here.children.empty()) return;
-      if (here.children.size() > 1 && branchings < branchings_shown) {
+      if (here.children.size() > 1 && branchings < options_.branchings) {
         write_branches(here, prefix, branchings + 1);
         return;
       }
-      if (here.children.size() > 1) {
-        page_.line(fmt::format("{}  (largest of {} callers)", prefix, count_text(here.children.size())), tone::faint);
-      }
+      const std::size_t others = here.children.size() - 1;
+      const std::string note = others == 0 ? "" : " (+" + counted(others, "other caller)", "other callers)");
       node = here.children.front();
-      page_.line(frame_line(profile_, prefix, tree_.nodes[node], page_.width()));
+      page_.line(frame_line(profile_, prefix, tree_.nodes[node], page_.width(), note));
     }
   }
 

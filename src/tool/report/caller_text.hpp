@@ -10,7 +10,8 @@ namespace heapledger::report {
 
 struct caller_text_options {
   analyse::measure by = analyse::measure::live;
-  double total = 0;  // what shares are of
+  double total = 0;            // what shares are of
+  std::size_t branchings = 1;  // nested; deeper ones follow the largest way
 };
 
 // The site's own line is already written; these are the lines that follow.

@@ -36,14 +36,20 @@ std::string frame_place(const profile& p, const analyse::frame_ref& frame, std::
   return short_path(file, width > suffix.size() ? width - suffix.size() : 0) + suffix;
 }
 
-std::string frame_line(const profile& p, std::string_view prefix, const analyse::caller& caller, std::size_t width) {
+std::string frame_line(const profile& p, std::string_view prefix, const analyse::caller& caller, std::size_t width,
+                       std::string_view words) {
+  const std::string note =
+      caller.cycle == 1 ? fmt::format(" (recursive, x{}){}", caller.times, words) : std::string(words);
   const std::size_t place_width = std::clamp<std::size_t>(width / 3, 26, 44);
   const std::string place = frame_place(p, caller.frame, caller.lines, caller.more_lines, place_width);
-  const std::size_t used = columns(prefix);
-  if (place.empty()) return std::string(prefix) + frame_name(p, caller.frame, width - std::min(used, width));
+  const std::size_t used = columns(prefix) + columns(note);
+  const auto named = [&](std::size_t room) {
+    return fmt::format("{}{}{}", prefix, frame_name(p, caller.frame, room), note);
+  };
+  if (place.empty()) return named(width - std::min(used, width));
   const std::size_t column = width - place_width;  // where places begin
   const std::size_t room = column > used + 2 ? column - used - 2 : 0;
-  return padded(std::string(prefix) + frame_name(p, caller.frame, room), column) + place;
+  return padded(named(room), column) + place;
 }
 
 }  // namespace heapledger::report

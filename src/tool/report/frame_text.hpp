@@ -18,7 +18,9 @@ std::string frame_name(const profile& p, const analyse::frame_ref& frame, std::s
 std::string frame_place(const profile& p, const analyse::frame_ref& frame, std::span<const std::uint32_t> lines,
                         bool more_lines, std::size_t width);
 
-// Both on one line of `width` columns behind `prefix`; places stand in one column whatever the prefix.
-std::string frame_line(const profile& p, std::string_view prefix, const analyse::caller& caller, std::size_t width);
+// Both on one line of `width` columns behind `prefix`; places stand in one column whatever the prefix. `words` follow
+// the function's name.
+std::string frame_line(const profile& p, std::string_view prefix, const analyse::caller& caller, std::size_t width,
+                       std::string_view words = {});
 
 }  // namespace heapledger::report

@@ -23,18 +23,17 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 // Spellings that say nothing to a reader.
 std::string plain_spelling(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> known = {{
+      {"(anonymous namespace)::", ""},
+      {"> >", ">>"},
+      {"> >", ">>"},  // ">> >" is left by the first pass
       {"std::__cxx11::", "std::"},
       {"std::__1::", "std::"},
-      {"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
       {"std::basic_string<char, std::char_traits<char>, std::allocator<char>>", "std::string"},
-      {"std::basic_string_view<char, std::char_traits<char> >", "std::string_view"},
       {"std::basic_string_view<char, std::char_traits<char>>", "std::string_view"},
       {"[abi:cxx11]", ""},
-      {"> >", ">>"},
   }};
   std::string result(name);
   for (const auto& [from, to] : known) replace_all(result, from, to);
-  replace_all(result, "> >", ">>");  // ">> >" is left by the first pass
   return result;
 }
 
@@ -97,6 +96,7 @@ std::string short_function(std::string_view function, std::size_t width) {
     if (rest.empty()) break;
     safe = "...::" + std::string(rest);
   }
+  if (columns(safe) > width && safe.ends_with("<...>")) safe.resize(safe.size() - 5);
   return cut_right(safe, width);
 }
 

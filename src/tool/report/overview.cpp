@@ -26,7 +26,8 @@ std::string signal_text(int signal) {
 std::string command_text(const process_info& process) {
   std::string text;
   for (const auto& word : process.command) text += (text.empty() ? "" : " ") + shell_quoted(word);
-  return terminal_text(text.empty() ? process.exe : text);
+  if (text.empty()) text = process.exe.empty() ? "(a program without a name)" : process.exe;
+  return terminal_text(text);
 }
 
 void write_process(page& page, const process_info& process) {
@@ -63,7 +64,7 @@ const char* live_label(ending ended) {
     case ending::lost:
       break;
   }
-  return "live at last";
+  return "last seen live";
 }
 
 void write_totals(page& page, const profile& p) {

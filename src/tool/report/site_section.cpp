@@ -7,6 +7,7 @@
 #include "tool/analyse/caller_tree.hpp"
 #include "tool/report/caller_text.hpp"
 #include "tool/report/frame_text.hpp"
+#include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
 
 namespace heapledger::report {
@@ -18,7 +19,9 @@ using analyse::value_of;
 constexpr std::size_t sites_shown_in_full = 3;
 constexpr double share_shown_in_full = 0.10;
 constexpr double share_worth_listing = 0.005;
-constexpr std::size_t depth_that_matters = 12;
+constexpr double share_of_largest = 0.10;  // where all are small
+constexpr std::size_t depth_that_matters = 10;
+constexpr std::size_t depth_of_an_aside = 5;
 constexpr const char* margin = "     ";
 
 std::string average(std::uint64_t bytes, std::uint64_t blocks) {
@@ -54,22 +57,21 @@ std::string amount(const counters& count, measure by) {
 
 void write_left_out(page& page, const profile& p, const analyse::caller_tree& tree) {
   if (tree.left_out.empty()) return;
-  constexpr std::size_t most = 3;
-  const std::size_t name_width = (page.width() - 40) / most;  // leaves room for the words around the names
-  std::string names;
+  constexpr std::size_t name_width = 36;
+  constexpr std::size_t room_for_count = 30;
+  std::string line = fmt::format("{}  via", margin);
   std::string last;
   std::size_t shown = 0;
-  for (auto frame = tree.left_out.rbegin(); frame != tree.left_out.rend() && shown < most; ++frame) {
+  for (auto frame = tree.left_out.rbegin(); frame != tree.left_out.rend(); ++frame, ++shown) {
     std::string name = frame_name(p, *frame, name_width);
     if (name == last) continue;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    if (!last.empty() && columns(line) + columns(name) + room_for_count > page.width()) break;
+    line += fmt::format("{} {}", last.empty() ? "" : ",", name);
     last = std::move(name);
-    ++shown;
   }
   const std::size_t frames = tree.left_out.size();
-  page.line(fmt::format("{}  via {}{}", margin, names,
-                        frames > shown ? fmt::format(", ... ({} frames left out)", frames) : std::string()),
-            tone::faint);
+  if (shown < frames) line += fmt::format(", ... ({} frames left out)", frames);
+  page.line(line, tone::faint);
 }
 
 }  // namespace
@@ -83,7 +85,10 @@ void write_sites(page& page, site_list& list, const site_section_options& option
   };
   const std::size_t most = options.top != 0 ? options.top : options.usual;
   std::size_t shown = std::min<std::size_t>(most, order.size());
-  while (options.top == 0 && shown > 1 && value_at(shown - 1) < share_worth_listing * total) --shown;
+  const auto matters = [&](double value) {
+    return value >= share_worth_listing * total || value >= share_of_largest * value_at(0);
+  };
+  while (options.top == 0 && shown > 1 && !matters(value_at(shown - 1))) --shown;
   std::int64_t rest = 0;
   for (std::size_t i = shown; i < order.size(); ++i) rest += value_of(list.sites()[order[i]].count, options.by);
 
@@ -93,7 +98,9 @@ void write_sites(page& page, site_list& list, const site_section_options& option
     analyse::caller_options tree_options;
     tree_options.by = options.by;
     tree_options.fold = !options.full_recursion;
-    tree_options.depth = options.depth != 0 ? options.depth - 1 : depth_that_matters;
+    tree_options.depth = options.depth != 0 ? options.depth - 1
+                         : options.aside    ? depth_of_an_aside
+                                            : depth_that_matters;
     const auto tree = analyse::build_callers(p, site, list.machinery(), tree_options);
 
     page.line(fmt::format("{:3}. {}  {}", i + 1, percent_text(value, total), amount(site.count, options.by)),
@@ -106,7 +113,7 @@ void write_sites(page& page, site_list& list, const site_section_options& option
     write_left_out(page, p, tree);
     const bool in_full = options.depth != 0 || i < sites_shown_in_full || value >= share_shown_in_full * total;
     if (in_full) {
-      write_callers(page, p, tree, {options.by, total}, margin);
+      write_callers(page, p, tree, {options.by, total, options.aside ? 1U : 2U}, margin);
     } else {
       write_callers_briefly(page, p, tree, margin);
     }

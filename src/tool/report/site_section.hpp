@@ -18,6 +18,7 @@ struct site_section_options {
   std::size_t usual = 10;
   std::size_t depth = 0;  // 0: what matters
   bool full_recursion = false;
+  bool aside = false;  // not the list that the reader came for: less of each site
 };
 
 // Sites of one profile, found once and shown by several measures.

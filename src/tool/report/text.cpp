@@ -82,12 +82,13 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
       continue;
     }
     page.heading(title_of(p, by));
-    if (same && (by == measure::live || by == measure::peak)) page.line("  (the peak was at the end)", tone::faint);
+    if (same && (by == measure::live || by == measure::peak)) page.line("  (this is the peak as well)", tone::faint);
     site_section_options section;
     section.by = by;
     section.depth = options.depth;
     section.full_recursion = options.full_recursion;
     section.top = options.top;
+    section.aside = i > 0;
     section.usual = i == 0 ? sites_in_first_list : sites_in_other_lists;
     write_sites(page, sites, section);
   }

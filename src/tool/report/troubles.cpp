@@ -47,6 +47,7 @@ void write_losses(page& page, const profile& p) {
 }
 
 void write_symbol_advice(page& page, const profile& p) {
+  if (p.locations.empty()) return;
   if (!p.symbolized) {
     page.heading("Symbols");
     page.paragraph("This profile has no symbols: frames are module and offset, as addr2line -e MODULE takes them.", 2);
@@ -76,9 +77,9 @@ void write_symbol_advice(page& page, const profile& p) {
 void write_profiler(page& page, const profile& p) {
   const profiler_info& own = p.profiler;
   page.heading("heapledger itself");
-  page.paragraph(fmt::format("{} of tables and {} of tags, for {} stacks of {} frames.",
+  page.paragraph(fmt::format("{} of tables and {} of tags, for {} (a tree of {}).",
                              bytes_text(own.segment_bytes + own.private_bytes), bytes_text(own.tag_bytes),
-                             count_text(own.accounts), count_text(own.nodes)),
+                             counted(own.accounts, "stack", "stacks"), counted(own.nodes, "frame", "frames")),
                  2);
   if (own.checked_stacks != 0) {
     page.paragraph(fmt::format("Self-check: {} stacks were walked a second time by another unwinder, {} differed.",

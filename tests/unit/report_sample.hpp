@@ -10,14 +10,14 @@
 
 #include "tool/profile/profile.hpp"
 
-namespace heapledger::testing {
+namespace heapledger::sample {
 
 struct sample_frame {
-  std::string function;  // empty: unknown
-  std::string file;
+  std::string function = {};  // empty: unknown
+  std::string file = {};
   std::uint32_t line = 0;
   std::string module = "/usr/bin/program";
-  std::vector<sample_frame> inlined;  // into this one, innermost first
+  std::vector<sample_frame> inlined = {};  // into this one, innermost first
 };
 
 class profile_builder {
@@ -107,7 +107,7 @@ inline counters booked(std::uint64_t allocations, std::uint64_t bytes, std::uint
 }
 
 // A small server that was killed: allocator frames, templates, inlined frames, recursion, threads, errors, losses.
-inline profile sample_profile() {
+inline profile killed_server() {
   profile_builder builder;
   const std::string libc = "/lib/x86_64-linux-gnu/libc.so.6";
   const std::string cxx = "/lib/x86_64-linux-gnu/libstdc++.so.6";
@@ -190,4 +190,4 @@ inline profile sample_profile() {
   return builder.build();
 }
 
-}  // namespace heapledger::testing
+}  // namespace heapledger::sample

@@ -1,0 +1,152 @@
+// The hooks of the functions that execute programs: each passes the child our variables, and is otherwise the next one's.
+//
+// A child of vfork may call them: they use the stack, and functions that were looked up when the probe was loaded.
+#include <alloca.h>
+#include <dlfcn.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstddef>
+
+#include "probe/base/attributes.hpp"
+#include "probe/base/own_memory.hpp"
+#include "probe/hook/environment.hpp"
+#include "probe/hook/exec.hpp"
+
+using namespace heapledger::probe;
+
+namespace {
+
+constinit struct {
+  decltype(&::execve) execve;
+  decltype(&::execvpe) execvpe;
+  decltype(&::fexecve) fexecve;
+  decltype(&::execveat) execveat;
+  decltype(&::posix_spawn) posix_spawn;
+  decltype(&::posix_spawnp) posix_spawnp;
+  int (*system)(const char*);
+  FILE* (*popen)(const char*, const char*);
+} real = {};
+
+template <class Function>
+void look_up(Function& out, const char* name) {
+  out = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+// libc's system and popen read `environ` themselves, so for the time of the call it is the child's. Should the program
+// have changed it meanwhile, its change stays.
+class shown_environment {
+ public:
+  shown_environment() : before_(environ), bytes_(child_environment::bytes(environ)) {
+    if (bytes_ == 0 || (room_ = own_map(bytes_)) == nullptr) return;
+    shown_ = const_cast<char**>(child_environment::build(before_, room_));
+    environ = shown_;
+  }
+  ~shown_environment() {
+    if (room_ == nullptr) return;
+    if (environ == shown_) environ = before_;
+    own_unmap(room_, bytes_);
+  }
+
+ private:
+  char** before_;
+  std::size_t bytes_;
+  void* room_ = nullptr;
+  char** shown_ = nullptr;
+};
+
+}  // namespace
+
+namespace heapledger::probe {
+
+void start_exec() {
+  look_up(real.execve, "execve");
+  look_up(real.execvpe, "execvpe");
+  look_up(real.fexecve, "fexecve");
+  look_up(real.execveat, "execveat");
+  look_up(real.posix_spawn, "posix_spawn");
+  look_up(real.posix_spawnp, "posix_spawnp");
+  look_up(real.system, "system");
+  look_up(real.popen, "popen");
+}
+
+}  // namespace heapledger::probe
+
+// alloca's room must be the hook's own, so this cannot be a function.
+#define HL_CHILD(environment)                                            \
+  if (real.execve == nullptr) start_exec();                              \
+  if (const std::size_t bytes = child_environment::bytes(environment)) \
+  environment = child_environment::build(environment, alloca(bytes))
+
+HL_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
+  HL_CHILD(environment);
+  return real.execve(path, arguments, environment);
+}
+HL_EXPORT int execv(const char* path, char* const* arguments) { return execve(path, arguments, environ); }
+HL_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) {
+  HL_CHILD(environment);
+  return real.execvpe(file, arguments, environment);
+}
+HL_EXPORT int execvp(const char* file, char* const* arguments) { return execvpe(file, arguments, environ); }
+HL_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) {
+  HL_CHILD(environment);
+  return real.fexecve(file, arguments, environment);
+}
+HL_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment, int flags) {
+  HL_CHILD(environment);
+  return real.execveat(folder, path, arguments, environment, flags);
+}
+HL_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
+                          const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  HL_CHILD(environment);
+  return real.posix_spawn(pid, path, actions, attributes, arguments, environment);
+}
+HL_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
+                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  HL_CHILD(environment);
+  return real.posix_spawnp(pid, file, actions, attributes, arguments, environment);
+}
+
+// The arguments of the variadic forms as an array, and `list` just past their null.
+#define HL_GATHER(list, first, arguments)                                                     \
+  va_start(list, first);                                                                      \
+  std::size_t count = 1;                                                                      \
+  while (va_arg(list, char*) != nullptr) ++count;                                             \
+  va_end(list);                                                                               \
+  auto** arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*)));                \
+  va_start(list, first);                                                                      \
+  arguments[0] = const_cast<char*>(first);                                                    \
+  for (std::size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*);
+
+HL_EXPORT int execl(const char* path, const char* first, ...) {
+  va_list list;
+  HL_GATHER(list, first, arguments)
+  va_end(list);
+  return execve(path, arguments, environ);
+}
+HL_EXPORT int execlp(const char* file, const char* first, ...) {
+  va_list list;
+  HL_GATHER(list, first, arguments)
+  va_end(list);
+  return execvpe(file, arguments, environ);
+}
+HL_EXPORT int execle(const char* path, const char* first, ...) {
+  va_list list;
+  HL_GATHER(list, first, arguments)
+  char* const* environment = va_arg(list, char* const*);
+  va_end(list);
+  return execve(path, arguments, environment);
+}
+
+HL_EXPORT int system(const char* command) {
+  if (real.system == nullptr) start_exec();
+  const shown_environment shown;
+  return real.system(command);
+}
+HL_EXPORT FILE* popen(const char* command, const char* mode) {
+  if (real.popen == nullptr) start_exec();
+  const shown_environment shown;
+  return real.popen(command, mode);
+}

@@ -1,0 +1,129 @@
+#include "tool/collect/resident_parts.hpp"
+
+#include <dirent.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "tool/collect/mapping.hpp"
+#include "tool/collect/process.hpp"
+
+namespace heapledger::collect {
+namespace {
+
+constexpr std::uint64_t guard_limit = 64 << 10;
+constexpr std::size_t asked_threads_limit = 64;
+
+bool is_probe_file(std::string_view name) {
+  return name.find("/libheapledger.so") != std::string_view::npos;
+}
+
+class sorter {
+ public:
+  sorter(const segment_file& segment, const std::vector<std::uint64_t>& stack_pointers)
+      : segment_(segment), stack_pointers_(stack_pointers) {}
+
+  void add(const mapping& map, std::string_view details) {
+    const auto rss = static_cast<std::int64_t>(detail_bytes(details, "Rss:"));
+    parts_.rss += rss;
+    std::int64_t& part = part_of(map, details);
+    part += rss;
+    const auto anonymous = static_cast<std::int64_t>(detail_bytes(details, "Anonymous:"));
+    if (&part == &parts_.files) parts_.written_file_pages += anonymous;
+    if (&part == &parts_.probe_library) parts_.written_library_pages += anonymous;
+    after_guard_ = !map.readable && !map.writable && map.name.empty() && map.end - map.start <= guard_limit;
+    previous_end_ = map.end;
+  }
+
+  resident_parts finish() const { return parts_; }
+
+ private:
+  std::int64_t& part_of(const mapping& map, std::string_view details) {
+    if (maps_segment(map, segment_)) {
+      parts_.has_segment = true;
+      return parts_.segment;
+    }
+    if (is_probe_file(map.name)) return parts_.probe_library;
+    if (map.name.starts_with("[anon:heapledger")) {
+      parts_.has_named_memory = true;
+      return parts_.probe_memory;
+    }
+    if (map.name.starts_with("[stack")) return parts_.stacks;
+    if (map.name == "[heap]") return parts_.heap;
+    if (map.inode != 0 && !map.name.starts_with("/dev/zero") && !map.name.starts_with("/SYSV")) return parts_.files;
+    const bool is_anonymous = map.name.empty() || map.name.starts_with("[anon:");
+    if (!is_anonymous || map.is_shared) return parts_.other;
+    return is_thread_stack(map, details) ? parts_.stacks : parts_.heap;
+  }
+
+  // A thread's stack lies above a guard, and is exempt from huge pages since Linux 6.7.
+  bool is_thread_stack(const mapping& map, std::string_view details) const {
+    if (!map.writable) return false;
+    if (after_guard_ && previous_end_ == map.start && has_vm_flag(details, "nh")) return true;
+    return std::any_of(stack_pointers_.begin(), stack_pointers_.end(),
+                       [&](std::uint64_t pointer) { return pointer >= map.start && pointer < map.end; });
+  }
+
+  const segment_file& segment_;
+  const std::vector<std::uint64_t>& stack_pointers_;
+  resident_parts parts_;
+  bool after_guard_ = false;
+  std::uint64_t previous_end_ = 0;
+};
+
+}  // namespace
+
+resident_parts sort_mappings(std::string_view smaps, const segment_file& segment,
+                             const std::vector<std::uint64_t>& stack_pointers) {
+  sorter parts(segment, stack_pointers);
+  for_each_mapping(smaps, [&](const mapping& map, std::string_view details) { parts.add(map, details); });
+  return parts.finish();
+}
+
+std::vector<std::uint64_t> stack_pointers_of(pid_t pid) {
+  std::vector<std::uint64_t> pointers;
+  const auto directory = fmt::format("/proc/{}/task", pid);
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir(directory.c_str()), ::closedir);
+  for (std::size_t asked = 0; threads && asked < asked_threads_limit; ++asked) {
+    const dirent* entry = ::readdir(threads.get());
+    if (entry == nullptr) break;
+    if (entry->d_name[0] == '.') continue;
+    // NUMBER six arguments, stack pointer, program counter
+    auto text = read_proc_file(fmt::format("{}/{}/syscall", directory, entry->d_name), 512);
+    const auto last = text.rfind(" 0x");
+    const auto before = last == std::string::npos || last == 0 ? last : text.rfind(" 0x", last - 1);
+    if (before == std::string::npos) continue;
+    std::uint64_t pointer = 0;
+    if (std::from_chars(text.data() + before + 3, text.data() + last, pointer, 16).ec == std::errc{})
+      pointers.push_back(pointer);
+  }
+  return pointers;
+}
+
+std::optional<resident_totals> resident_totals_of(pid_t pid) {
+  const auto status = read_proc_file(fmt::format("/proc/{}/status", pid), 8192);
+  resident_totals totals;
+  totals.anonymous = static_cast<std::int64_t>(detail_bytes(status, "RssAnon:"));
+  totals.file = static_cast<std::int64_t>(detail_bytes(status, "RssFile:"));
+  totals.shared_memory = static_cast<std::int64_t>(detail_bytes(status, "RssShmem:"));
+  totals.rss = totals.anonymous + totals.file + totals.shared_memory;
+  return totals.rss == 0 ? std::nullopt : std::optional(totals);  // none: a process that is ending
+}
+
+resident_parts brought_up_to(const resident_totals& now, const resident_parts& before, std::int64_t segment_bytes) {
+  resident_parts parts = before;
+  parts.rss = now.rss;
+  // On a disk instead of a memory file system, the segment's pages count as a file's.
+  const bool segment_is_shared_memory = segment_bytes <= now.shared_memory;
+  parts.segment = std::min(segment_bytes, segment_is_shared_memory ? now.shared_memory : now.file);
+  parts.files = now.file - (segment_is_shared_memory ? 0 : parts.segment) + before.written_file_pages -
+                (before.probe_library - before.written_library_pages);
+  parts.other = now.shared_memory - (segment_is_shared_memory ? parts.segment : 0);
+  parts.heap = now.anonymous - before.written_file_pages - before.written_library_pages - before.stacks -
+               before.probe_memory;
+  return parts;
+}
+
+}  // namespace heapledger::collect

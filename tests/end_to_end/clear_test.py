@@ -1,0 +1,154 @@
+"""What cannot be done is said in one line, with the right status, and nothing is overwritten."""
+
+import os
+import shutil
+import stat
+import subprocess
+
+import ledger
+
+
+class Clear(ledger.Case):
+    def fails(self, status, *arguments, says=(), **keywords):
+        done = ledger.execute([ledger.BIN, *arguments], **keywords)
+        lines = done.err.decode().splitlines()
+        self.assertEqual(done.status, status, done)
+        self.assertEqual(done.out, b"", done)
+        self.assertEqual(len(lines), 1, f"one line: {lines}")
+        self.assertTrue(lines[0].startswith("heapledger"), lines[0])
+        for word in says:
+            self.assertIn(word.lower(), lines[0].lower())
+        return lines[0]
+
+    def run_fails(self, status, *command, says=(), **keywords):
+        before = sorted(os.listdir(self.dir))
+        line = self.fails(status, "run", "-q", "-o", self.path("x.hlp"), "--", *command, says=says, **keywords)
+        self.assertEqual(sorted(os.listdir(self.dir)), before, "no profile is left")
+        return line
+
+    def test_not_found(self):
+        self.run_fails(127, "no-such-program", says=["no-such-program"])
+        self.run_fails(127, self.path("missing"), says=["missing"])
+        self.run_fails(127, "no-such-program", says=["no-such-program"], env={"PATH": ""})
+
+    def test_not_executable(self):
+        self.run_fails(126, self.write("plain", "text"), says=["plain"])
+        self.run_fails(126, self.dir, says=[self.dir])
+        broken = self.write("broken", b"\x7fELF and nothing more")
+        os.chmod(broken, 0o755)
+        self.run_fails(126, broken, says=["broken"])
+        script = self.write("script", "#!/no/such/interpreter\n")
+        os.chmod(script, 0o755)
+        self.run_fails(126, script, says=["script"])
+
+    def test_script_without_a_first_line(self):
+        """What a shell would run, we run: or say that it cannot be executed."""
+        script = self.write("script", "echo ran\n")
+        os.chmod(script, 0o755)
+        self.run_fails(126, script, says=["script"])
+
+    def runs_unprofiled(self, *command, says, **keywords):
+        """The program runs as it is, or is refused with 125: either way one line says why there is no profile."""
+        done = self.profile(list(command), **keywords)
+        lines = done.err.decode().splitlines()
+        self.assertEqual(len(lines), 1, done)
+        self.assertTrue(lines[0].startswith("heapledger"), lines[0])
+        for word in says:
+            self.assertIn(word.lower(), lines[0].lower())
+        self.assertIn(done.status, (125, 4), done)
+        self.assertEqual(done.files, [])
+
+    def test_static(self):
+        self.runs_unprofiled(ledger.program("nothing_static"), "1", "4", says=["static", "nothing_static"])
+
+    def test_address_sanitizer(self):
+        self.runs_unprofiled(ledger.program("nothing_asan"), "1", "4", says=["AddressSanitizer", "nothing_asan"])
+
+    def test_setuid(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root to make a setuid program")
+        folder = "/var/tmp/" + os.path.basename(self.dir)
+        os.mkdir(folder)
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o777)
+        program = os.path.join(folder, "setuid_program")
+        shutil.copy(ledger.program("nothing"), program)
+        os.chmod(program, 0o755 | stat.S_ISUID)
+        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        run = [ledger.BIN, "run", "-q", "-o", os.path.join(folder, "x.hlp"), "--", program, "1", "4"]
+        if ledger.execute([*user, "test", "-x", ledger.BIN]).status != 0:
+            self.skipTest("the tool is in a folder that other users cannot read")
+        done = ledger.execute([*user, *run])
+        lines = done.err.decode().splitlines()
+        self.assertEqual(len(lines), 1, done)
+        self.assertIn("setuid", lines[0])
+        self.assertIn(done.status, (125, 4), done)
+
+    def test_unprofiled_child(self):
+        """A static child among others: its parent is profiled, it runs as it does alone."""
+        line = f"{ledger.program('nothing_static')} 1 4; echo $?; {ledger.program('nothing_asan')} 1 5; echo $?; exit 6"
+        done = self.profile(["sh", "-c", line])
+        self.assertEqual((done.status, done.out), (6, b"4\n5\n"), done)
+        self.assertEqual(len(done.of("sh")), 1)
+
+    def test_output_exists(self):
+        kept = self.write("x.hlp", "precious")
+        ran = self.path("ran")
+        self.fails(125, "run", "-q", "--no-follow", "-o", kept, "--", "touch", ran, says=["x.hlp", "-f"])
+        self.assertFalse(os.path.exists(ran), "the program ran although its profile had no place")
+        with open(kept, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "precious")
+        done = ledger.execute([ledger.BIN, "run", "-q", "-f", "--no-follow", "-o", kept, "--", "true"])
+        self.assertEqual((done.status, done.err), (0, b""))
+        self.assertEqual(ledger.report(kept)["process"]["exit_code"], 0)
+
+    def test_children_never_overwrite(self):
+        """One name for all: the first keeps it, every other gets its pid inserted."""
+        done = ledger.execute([ledger.BIN, "run", "-q", "-o", self.path("one.hlp"), "--", "sh", "-c", "ls /; seq 2; true"])
+        self.assertEqual(done.status, 0, done)
+        reports = ledger.Profiled(done, self.dir).reports
+        self.assertGreaterEqual(len(reports), 3)
+        self.assertEqual(len({r["process"]["pid"] for r in reports if r["process"]["exe"].endswith("sh")}), 1)
+
+    def test_usage(self):
+        self.fails(2, "run", "--no-such-option", "--", "true", says=["--no-such-option"])
+        self.fails(2, "report", "--by", "nonsense", self.path("x"), says=["nonsense"])
+        self.fails(2, "run", "--stacks", "nonsense", "--", "true", says=["nonsense"])
+        self.fails(2, "run", "--depth", "many", "--", "true", says=["depth"])
+        self.fails(2, "nonsense", says=["nonsense"])
+        self.fails(2, "run", says=["program"])
+        self.fails(2, "report")
+
+    def test_environment_twin_that_is_wrong(self):
+        environment = ledger.plain_environment({"HEAPLEDGER_STACKS": "nonsense"})
+        done = ledger.execute([ledger.BIN, "run", "--", "true"], env=environment, pass_env=True, cwd=self.dir)
+        self.assertEqual((done.status, len(done.err.splitlines())), (2, 1), done)
+
+    def test_arguments_after_the_program_are_its_own(self):
+        done = self.profile(["echo", "-q", "--json", "-o", "x", "--help"])
+        self.assertEqual((done.status, done.out), (0, b"-q --json -o x --help\n"))
+        self.assertEqual(done.report["process"]["command"], ["echo", "-q", "--json", "-o", "x", "--help"])
+
+    def test_lines_around_a_run(self):
+        """Without -q: a line at the start, a line at the end with the profile's name, on standard error only."""
+        done = ledger.execute([ledger.BIN, "run", "-o", self.path("x.hlp"), "--", ledger.program("nothing"), "1", "3"])
+        self.assertEqual((done.status, done.out), (3, b""))
+        lines = done.err.decode().splitlines()
+        self.assertEqual(len(lines), 2, lines)
+        self.assertTrue(all(line.startswith("heapledger") for line in lines), lines)
+        self.assertIn("x.hlp", lines[1])
+        self.assertNotIn("\x1b", done.err.decode())
+
+    def test_bare_preload(self):
+        """LD_PRELOAD of the probe alone leaves a profile that report reads."""
+        done = ledger.execute([ledger.program("nothing"), "77"], env={"LD_PRELOAD": ledger.PROBE}, cwd=self.dir)
+        self.assertEqual((done.status, done.out), (0, b""), done)
+        files = [name for name in os.listdir(self.dir) if name.startswith("heapledger.nothing.")]
+        self.assertEqual(len(files), 1, os.listdir(self.dir))
+        r = ledger.report(self.path(files[0]))
+        self.assertEqual((r["totals"]["allocations"], r["totals"]["allocated_bytes"]), (1, 77))
+        subprocess.run([ledger.BIN, "report", self.path(files[0])], check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    ledger.main()

@@ -1,0 +1,60 @@
+"""Planted mistakes are found, with the stack that allocated the block; a program without any has none."""
+
+import signal
+
+import ledger
+
+
+class Errors(ledger.Case):
+    def errors(self, *arguments):
+        command = [ledger.program("mistakes"), *arguments]
+        alone = ledger.execute(command)
+        done = self.profile(command)
+        self.assertEqual((done.status, done.out), (ledger.shell_status(alone.status), alone.out), "as alone")
+        return done.report
+
+    def assert_found(self, r, kind):
+        self.assertEqual([(e["kind"], e["count"]) for e in r["errors"]], [(kind, 1)])
+        stacks = {s["id"]: s for s in r["stacks"]}
+        names = ledger.functions(stacks[r["errors"][0]["stack"]])
+        self.assertEqual(names[0], "site_planted", names)
+        self.assertIn("main", names)
+
+    def test_clean(self):
+        r = self.errors("clean")
+        self.assert_balanced(r)
+
+    def test_double_free(self):
+        for mode in ("double_free", "double_delete"):
+            with self.subTest(mode=mode):
+                r = self.errors(mode)
+                self.assert_found(r, "double-free")
+                self.assertEqual(r["process"]["signal"], signal.SIGABRT)
+
+    def test_mismatch(self):
+        for mode in ("malloc_delete", "new_free", "array", "scalar"):
+            with self.subTest(mode=mode):
+                r = self.errors(mode)
+                self.assert_found(r, "mismatch")
+                self.assertEqual(r["totals"]["live_blocks"], self.pool(r), "the block is freed all the same")
+
+    def pool(self, r):
+        """Blocks that the C++ library keeps: the exception pool."""
+        return sum(s["live_blocks"] for s in r["stacks"] if "site_planted" not in ledger.functions(s))
+
+    def test_overflow_by_one(self):
+        for size in ("8", "24", "40", "56", "120", "1000", "1016"):
+            with self.subTest(bytes=size):
+                r = self.errors("overflow", size)
+                self.assert_found(r, "overflow")
+
+    def test_error_shows_in_the_text(self):
+        done = self.profile([ledger.program("mistakes"), "malloc_delete"])
+        text = ledger.execute([ledger.BIN, "report", done.files[0]])
+        self.assertEqual(text.status, 0, text)
+        self.assertIn(b"mismatch", text.out.lower())
+        self.assertIn(b"site_planted", text.out)
+
+
+if __name__ == "__main__":
+    ledger.main()

@@ -1,0 +1,108 @@
+"""Stacks of every shape: equal to an independent unwinder's, and right by name."""
+
+import json
+
+import ledger
+
+CHECK = {"HEAPLEDGER_CHECK": "1"}
+BUILDS = ("O0", "O1", "O2", "O3", "now", "fp")
+
+
+def shows(names, wanted):
+    """Are the wanted names there in this order, others in between?"""
+    rest = iter(names)
+    return all(name in rest for name in wanted)
+
+
+class Stacks(ledger.Case):
+    def checked(self, name, *arguments, options=()):
+        done = self.profile([ledger.program(name), *arguments], *options, env=CHECK)
+        self.assertEqual((done.status, done.err), (0, b""), f"{name}: {done}")
+        r = done.report
+        self.assert_balanced(r)
+        check = r["profiler"]["check"]
+        self.assertGreaterEqual(check["stacks"], r["totals"]["allocations"] // 2, "stacks checked")
+        self.assertEqual(check["differences"], 0, f"{name}: stacks that an independent unwinder sees otherwise")
+        return done, r
+
+    def assert_shapes(self, name, *arguments):
+        done, r = self.checked(name, *arguments)
+        expected = [json.loads(line) for line in done.out.splitlines()]
+        self.assertGreater(len(expected), 3)
+        for shape in expected:
+            stacks = [s for s in r["stacks"] if ledger.functions(s)[:1] == [shape["site"]]]
+            for key, mine in (("allocations", "allocations"), ("allocated_bytes", "bytes"), ("frees", "allocations")):
+                self.assertEqual(ledger.total(stacks, key), shape[mine], f"{key} of {shape['site']} in {name}")
+            for stack in stacks:
+                names = ledger.functions(stack)
+                self.assertTrue(shows(names[1:], shape["within"]), f"{name}: {shape}: {names[:20]} ... {names[-5:]}")
+                if shape["within"][-1] == "main":
+                    self.assertIn("_start", names[-1:], f"{name}: a stack of {shape['site']} does not reach the start")
+        return r
+
+    def test_exceptions_jumps_signals(self):
+        for build in BUILDS:
+            with self.subTest(build=build):
+                self.assert_shapes(f"shapes_jumps.{build}")
+
+    def test_fibers_coroutines_threads(self):
+        for build in BUILDS:
+            with self.subTest(build=build):
+                self.assert_shapes(f"shapes_fibers.{build}")
+
+    def test_frames(self):
+        for build in BUILDS:
+            with self.subTest(build=build):
+                self.assert_shapes(f"shapes_frames.{build}", "100")
+
+    def test_deep_recursion(self):
+        for depth in (10000, 100000):
+            with self.subTest(depth=depth):
+                r = self.assert_shapes("shapes_frames.O2", str(depth))
+                self.assertEqual(r["profiler"]["losses"].get("stack_cut_depth", 0), 0)
+                deepest = max(len(ledger.frames(s)) for s in r["stacks"])
+                self.assertGreater(deepest, depth - 2000)
+
+    def test_depth_is_cut_and_counted(self):
+        done = self.profile([ledger.program("shapes_frames.O2"), "1000"], "--depth", "16")
+        r = done.report
+        self.assert_balanced(r, losses=("stack_cut_depth",))
+        self.assertGreater(r["profiler"]["losses"]["stack_cut_depth"], 0)
+        self.assertLessEqual(max(len([f for f in ledger.frames(s) if not f.get("inlined")]) for s in r["stacks"]), 16)
+
+    def test_unloaded_and_loaded_at_the_same_address(self):
+        done, r = self.checked("plugins", ledger.PROGRAMS, "60")
+        self.assertIn(b"at the same address", done.out)
+        for site, module in (("site_plugin_a", "plugin_a.so"), ("site_plugin_b", "plugin_b.so")):
+            stacks = [s for s in r["stacks"] if site in ledger.functions(s)]
+            self.assertEqual(ledger.total(stacks, "allocations"), 120, site)
+            for stack in stacks:
+                self.assertEqual(ledger.module(ledger.frames(stack)[0]), module)
+                self.assertIn("main", ledger.functions(stack))
+
+    def test_signals_that_allocate(self):
+        for mode in ("allocating", "jumping", "alternate"):
+            with self.subTest(mode=mode):
+                self.checked("signals", mode)
+
+    def test_frame_pointers(self):
+        """Built with frame pointers, the walk along them sees our functions too."""
+        done = self.profile([ledger.program("shapes_frames.fp"), "100"], "--stacks", "fp")
+        r = done.report
+        self.assertEqual(r["totals"]["allocations"] > 0, True)
+        for shape in map(json.loads, done.out.splitlines()):
+            if "compare" in shape["within"]:  # called back by the C library, which keeps none
+                continue
+            stacks = [s for s in r["stacks"] if ledger.functions(s)[:1] == [shape["site"]]]
+            self.assertEqual(ledger.total(stacks, "allocations"), shape["allocations"], shape["site"])
+            for stack in stacks:
+                self.assertTrue(shows(ledger.functions(stack)[1:], shape["within"][:1]), f"{shape}: {ledger.functions(stack)}")
+
+    def test_no_stacks(self):
+        r = self.profile([ledger.program("shapes_jumps.O2")], "--stacks", "off").report
+        self.assert_balanced(r)
+        self.assertEqual([s["frames"] for s in r["stacks"] if s["frames"]], [])
+
+
+if __name__ == "__main__":
+    ledger.main()

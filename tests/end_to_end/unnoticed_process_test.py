@@ -1,0 +1,154 @@
+"""What a process is made of (descriptors, environment, signals, limits, streams) is what it is without heapledger, and
+a place that is full, read-only or missing costs the profile at most, never the program."""
+
+import os
+import signal
+import subprocess
+
+import ledger
+
+STEADY = [ledger.program("steady"), "stacks", "200000"]
+
+
+def unshared(mounts, command):
+    """The command with its own mounts: a shell line for each."""
+    return ["unshare", "-m", "--propagation", "private", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh", *command]
+
+
+class Process(ledger.Case):
+    def test_descriptors_environment_signals_limits(self):
+        self.assert_same([ledger.program("descriptors")], processes=1)
+        self.assert_same(["sh", "-c", f"trap '' INT HUP PIPE; exec 9>file; {ledger.program('descriptors')}; ls /proc/self/fd"],
+                         processes=2)
+        self.assert_same([ledger.program("descriptors")], env={"ODD": "a=b\nc", "EMPTY": ""}, processes=1)
+
+    def test_inherited_descriptor(self):
+        """A descriptor that the tool was started with reaches the program."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        run = [ledger.BIN, "run", "-q", "-o", self.path("%e.%p.hlp"), "--", "sh", "-c", f"echo through >&{writer}"]
+        subprocess.run(run, pass_fds=[writer], check=True, env=ledger.plain_environment())
+        os.close(writer)
+        self.assertEqual(os.read(reader, 100), b"through\n")
+
+    def test_closed_streams_of_the_program(self):
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"):
+            with self.subTest(closed=closed):
+                line = f"exec 9>seen; sh -c 'ls /proc/self/fd >&9; cat; echo out; echo err >&2' {closed}; echo $? >&9"
+                self.assert_same(["sh", "-c", line], processes=2)
+
+    def test_closed_streams_of_the_tool(self):
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            with self.subTest(closed=closed):
+                folder = self.path("closed" + closed.replace(" ", ""))
+                os.mkdir(folder)
+                command = ["sh", "-c", f'exec "$@" {closed}', "sh"]
+                program = ["sh", "-c", "ls /proc/self/fd > \"$0\"; echo out; echo err >&2; exit 5"]
+                seen = os.path.join(folder, "seen")
+                alone = ledger.execute([*command, *program, seen])
+                with open(seen, "rb") as file:
+                    descriptors = file.read()
+                run = [ledger.BIN, "run", "-q", "-o", os.path.join(folder, "%e.%p.hlp"), "--"]
+                done = ledger.execute([*command, *run, *program, seen])
+                self.assertEqual((done.status, done.out, done.err), (alone.status, alone.out, alone.err))
+                with open(seen, "rb") as file:
+                    self.assertEqual(file.read(), descriptors)
+                for r in ledger.Profiled(done, folder).reports:
+                    self.assert_sums(r)
+
+    def test_small_limits(self):
+        perl = "perl -e 'my @a = map { \"x\" x 100 } 1 .. 10000; print scalar(@a), \"\\n\"'"
+        for limit in ("-v 300000", "-v 60000", "-d 30000", "-f 8", "-f 0", "-n 5", "-n 4", "-s 256", "-l 0", "-c 0", "-i 0"):
+            with self.subTest(ulimit=limit):
+                self.assert_same(["bash", "-c", f"ulimit {limit}; {perl}; echo $?"])
+                self.assert_same(["bash", "-c", f"ulimit {limit}; exec {STEADY[0]} 1000"])
+
+    def test_descriptors_exhausted(self):
+        script = """import os, resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+files = []
+try:
+    while True: files.append(os.dup(0))
+except OSError as error: print(len(files), error)
+pid = os.fork()
+if not pid: print([len(str(i)) for i in range(3)], flush=True); os._exit(3)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+for f in files: os.close(f)
+print(os.dup(0))
+"""
+        self.assert_same(["/usr/bin/python3", "-c", script])
+
+    def test_file_size_signal(self):
+        """A limit on file sizes must not come back as SIGXFSZ for a file that is not the program's."""
+        done = self.assert_same(["bash", "-c", "ulimit -f 1; trap 'echo xfsz' XFSZ; for i in 1 2 3; do /bin/true; done; echo $?"])
+        self.assertEqual(done.out, b"0\n")
+
+    def test_interrupt_from_the_terminal(self):
+        """SIGINT goes to the whole group: the program decides, and the tool waits for it and writes the profile."""
+        script = "trap 'echo handled; exit 3' INT; echo ready; while :; do sleep 0.01; done"
+        folder = self.path("interrupt")
+        os.mkdir(folder)
+        run = [ledger.BIN, "run", "-q", "-o", os.path.join(folder, "%e.%p.hlp"), "--", "bash", "-c", script]
+        with subprocess.Popen(run, stdout=subprocess.PIPE, env=ledger.plain_environment(), start_new_session=True) as tool:
+            self.assertEqual(tool.stdout.readline(), b"ready\n")
+            os.killpg(tool.pid, signal.SIGINT)
+            out, _ = tool.communicate(timeout=ledger.TIMEOUT)
+        self.assertEqual((tool.returncode, out), (3, b"handled\n"))
+        self.assertEqual(len(ledger.Profiled(ledger.Outcome(3, out, b""), folder).of("bash")), 1)
+
+    def assert_program_as_alone(self, mounts, command):
+        """Under these mounts the program runs as it does alone; what we have to say is on lines of our own."""
+        if os.getuid() != 0 or ledger.execute(unshared(mounts, ["true"])).status != 0:
+            self.skipTest("needs root and its own mounts")
+        alone = ledger.execute(unshared(mounts, command))
+        run = [ledger.BIN, "run", "-q", "-o", self.path("%e.%p.hlp"), "--", *command]
+        done = ledger.execute(unshared(mounts, run))
+        self.assertEqual(done.out, alone.out, done)
+        self.assertEqual(done.status, ledger.shell_status(alone.status), done)
+        for line in done.err.decode().splitlines():
+            self.assertTrue(line.startswith("heapledger"), f"a line that is not ours: {line!r}")
+        return ledger.Profiled(done, self.dir)
+
+    def test_full_shared_memory(self):
+        for size in ("4k", "64k", "1m", "8m"):
+            with self.subTest(size=size):
+                mounts = [f"mount -t tmpfs -o size={size} none {folder}" for folder in ("/dev/shm", "/run", "/var/tmp")]
+                done = self.assert_program_as_alone(mounts, [*STEADY])
+                for r in done.reports:
+                    self.assert_sums(r)
+                for file in done.files:
+                    os.remove(file)
+
+    def test_read_only_shared_memory(self):
+        done = self.assert_program_as_alone(["mount -t tmpfs -o ro none /dev/shm"], ["sh", "-c", "seq 5; exit 4"])
+        for r in done.reports:
+            self.assert_sums(r)
+
+    def test_full_output_folder(self):
+        folder = self.path("full")
+        os.mkdir(folder)
+        mounts = [f"mount -t tmpfs -o size=4k none {folder}", f"head -c 4096 /dev/zero > {folder}/fill"]
+        command = ["sh", "-c", "seq 5; exit 4"]
+        if os.getuid() != 0 or ledger.execute(unshared(mounts, ["true"])).status != 0:
+            self.skipTest("needs root and its own mounts")
+        run = [ledger.BIN, "run", "-q", "--no-follow", "-o", os.path.join(folder, "x.hlp"), "--", *command]
+        done = ledger.execute(unshared(mounts, run))
+        self.assertEqual((done.status, done.out), (4, b"1\n2\n3\n4\n5\n"), done)
+        lines = done.err.decode().splitlines()
+        self.assertEqual(len(lines), 1, f"one line that says that the profile could not be written: {lines}")
+        self.assertTrue(lines[0].startswith("heapledger") and folder in lines[0], lines[0])
+
+    def test_impossible_output_folder(self):
+        command = ["sh", "-c", "seq 5; exit 4"]
+        for output in (self.path("missing", "x.hlp"), "/proc/x.hlp", "/dev/null/x.hlp"):
+            with self.subTest(output=output):
+                done = ledger.execute([ledger.BIN, "run", "-q", "--no-follow", "-o", output, "--", *command])
+                lines = done.err.decode().splitlines()
+                self.assertEqual(len(lines), 1, done)
+                # Refused before the program starts, or said after it ran: never anything in between.
+                self.assertIn((done.status, done.out), ((125, b""), (4, b"1\n2\n3\n4\n5\n")), done)
+                self.assertTrue(lines[0].startswith("heapledger") and os.path.dirname(output) in lines[0], lines[0])
+
+
+if __name__ == "__main__":
+    ledger.main()

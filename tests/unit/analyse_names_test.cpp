@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tool/analyse/function_name.hpp"
+#include "tool/analyse/machinery.hpp"
+#include "tool/report/names.hpp"
+
+namespace heapledger::analyse {
+namespace {
+
+TEST(function_name, finds_the_qualified_name) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"main", "main"},
+      {"ns::f(int, char const*)", "ns::f"},
+      {"void ns::f<int>(char const*) const", "ns::f<int>"},
+      {"unsigned long ns::g<std::vector<int, std::allocator<int> > >(int)",
+       "ns::g<std::vector<int, std::allocator<int> > >"},
+      {"operator new(unsigned long)", "operator new"},
+      {"operator new[](unsigned long, std::nothrow_t const&)", "operator new[]"},
+      {"std::ostream& operator<< <char>(std::ostream&, char)", "operator<< <char>"},
+      {"bool ns::operator<(ns::a const&, ns::a const&)", "ns::operator<"},
+      {"ns::a::operator()(int) const", "ns::a::operator()"},
+      {"ns::a::operator std::string() const", "ns::a::operator std::string"},
+      {"ns::a::operator->() const", "ns::a::operator->"},
+      {"(anonymous namespace)::f(int)", "(anonymous namespace)::f"},
+      {"ns::(anonymous namespace)::f(int)", "ns::(anonymous namespace)::f"},
+      {"main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()"},
+      {"ns::f(int)::local::g()", "ns::f(int)::local::g"},
+      {"ns::f(int) const::{lambda()#1}::operator()() const", "ns::f(int) const::{lambda()#1}::operator()"},
+      {"ns::f(int) [clone .part.0]", "ns::f"},
+      {"f [clone .cold]", "f"},
+      {"ns::f[abi:cxx11](int)", "ns::f[abi:cxx11]"},
+      {"decltype (f(x)) ns::g<int>(int)", "ns::g<int>"},
+      {"<alloc::vec::Vec<T> as core::clone::Clone>::clone", "<alloc::vec::Vec<T> as core::clone::Clone>::clone"},
+      {"core::ops::FnOnce<fn() -> i32>::call", "core::ops::FnOnce<fn() -> i32>::call"},
+  };
+  for (const auto& [whole, name] : cases) EXPECT_EQ(qualified_name(whole), name) << whole;
+}
+
+TEST(function_name, returns_what_does_not_scan_whole) {
+  for (const char* odd : {"", ")", ">", "((((", "a<b", "operator", "operator ", "<<<>", "f(", "::", " ", "a b c "}) {
+    EXPECT_FALSE(qualified_name(odd).empty() && *odd != '\0') << odd;
+    base_name(odd);
+  }
+  EXPECT_EQ(qualified_name("a<b"), "a<b");
+}
+
+TEST(function_name, finds_the_base_name) {
+  EXPECT_EQ(base_name("void ns::f<int>(char const*) const"), "f");
+  EXPECT_EQ(base_name("ns::a::~a()"), "~a");
+  EXPECT_EQ(base_name("ns::a::operator<<(int)"), "operator<<");
+  EXPECT_EQ(base_name("std::vector<a::b>::push_back(int)"), "push_back");
+  EXPECT_EQ(base_name("ns::f[abi:cxx11](int)"), "f");
+}
+
+TEST(machinery, knows_wrappers_from_the_programs_own_code) {
+  for (const char* name :
+       {"malloc", "__libc_malloc", "operator new(unsigned long)", "xmalloc", "g_malloc0", "PyMem_RawMalloc", "xstrdup",
+        "sqlite3MemRealloc", "std::vector<int, std::allocator<int> >::reserve(unsigned long)",
+        "void std::vector<int>::_M_realloc_insert<int>(int&&)",
+        "__gnu_cxx::new_allocator<int>::allocate(unsigned long)", "my::pool_allocator<int>::allocate(unsigned long)",
+        "alloc::raw_vec::RawVec<T,A>::reserve", "__rust_alloc",
+        "<alloc::string::String as core::clone::Clone>::clone"}) {
+    EXPECT_TRUE(is_allocation_wrapper(name)) << name;
+  }
+  for (const char* name : {"main", "allocate_widgets", "ns::malloc_statistics()", "parse(std::vector<int>)",
+                           "stdlike::f()", "ns::operator new_thing()", "strbuf_grow", ""}) {
+    EXPECT_FALSE(is_allocation_wrapper(name)) << name;
+  }
+}
+
+TEST(machinery, knows_start_code) {
+  for (const char* name : {"_start", "__libc_start_main", "start_thread", "clone3",
+                           "std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)()> > >::_M_run()",
+                           "void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void (*&&)())"}) {
+    EXPECT_TRUE(is_start_code(name)) << name;
+  }
+  for (const char* name : {"main", "start", "cloned", "my::thread::run()"}) EXPECT_FALSE(is_start_code(name)) << name;
+}
+
+TEST(machinery, knows_the_system_runtime) {
+  EXPECT_TRUE(is_system_runtime("/lib/x86_64-linux-gnu/libc.so.6"));
+  EXPECT_TRUE(is_system_runtime("/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"));
+  EXPECT_TRUE(is_system_runtime("ld-linux-x86-64.so.2"));
+  EXPECT_FALSE(is_system_runtime("/usr/lib/libcrypto.so.3"));
+  EXPECT_FALSE(is_system_runtime("/usr/bin/program"));
+}
+
+TEST(short_function, drops_what_a_reader_does_not_need) {
+  using report::short_function;
+  EXPECT_EQ(short_function("int ns::f(std::string const&, int) const", 80), "ns::f");
+  EXPECT_EQ(short_function(
+                "ns::g<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >(int)", 80),
+            "ns::g<std::string>");
+}
+
+TEST(short_function, collapses_template_arguments_from_the_inside) {
+  const char* name = "ns::f<a<b<c, d>, e>, g>(int)";
+  EXPECT_EQ(report::short_function(name, 40), "ns::f<a<b<c, d>, e>, g>");
+  EXPECT_EQ(report::short_function(name, 22), "ns::f<a<b<...>, e>, g>");
+  EXPECT_EQ(report::short_function(name, 18), "ns::f<a<...>, g>");
+  EXPECT_EQ(report::short_function(name, 12), "ns::f<...>");
+}
+
+TEST(short_function, drops_outer_scopes_then_cuts) {
+  EXPECT_EQ(report::short_function("one::two::three::function(int)", 22), "...::three::function");
+  EXPECT_EQ(report::short_function("one::two::three::function(int)", 14), "...::function");
+  EXPECT_EQ(report::short_function("a_function_of_a_long_name", 10), "a_funct...");
+}
+
+TEST(short_function, stays_within_its_width_whatever_comes) {
+  const char* names[] = {
+      "operator<<<<<<",      "a::b::c<d>::e(f)::g", ">>>>>>>>>>>>>>>>>>>>>>",   "f<((((((((((((((((((((",
+      "\xff\xfe\x1b[31mred", "operator bool",       "::::::::::::::::::::::::", "\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc"};
+  for (const char* name : names) {
+    for (std::size_t width = 1; width < 30; ++width) {
+      std::size_t code_points = 0;
+      for (const char c : report::short_function(name, width)) {
+        EXPECT_GE(static_cast<unsigned char>(c), 0x20) << name;
+        if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) ++code_points;
+      }
+      EXPECT_LE(code_points, width) << name;
+    }
+  }
+}
+
+TEST(short_path, keeps_the_file_and_one_folder) {
+  EXPECT_EQ(report::short_path("/home/me/project/src/parse.cpp", 40), "src/parse.cpp");
+  EXPECT_EQ(report::short_path("/home/me/project/src/parse.cpp", 10), "parse.cpp");
+  EXPECT_EQ(report::short_path("parse.cpp", 40), "parse.cpp");
+  EXPECT_EQ(report::short_path("../parse.cpp", 40), "parse.cpp");
+  EXPECT_EQ(report::short_path("/a_very_long_file_name.cpp", 12), "..._name.cpp");
+  EXPECT_EQ(report::short_path("/", 12), "/");
+}
+
+}  // namespace
+}  // namespace heapledger::analyse

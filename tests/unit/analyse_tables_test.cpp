@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include "report_sample.hpp"
+#include "tool/analyse/sizes.hpp"
+#include "tool/analyse/symbol_gaps.hpp"
+#include "tool/analyse/threads.hpp"
+#include "tool/analyse/timeline.hpp"
+
+namespace heapledger::analyse {
+namespace {
+
+TEST(sizes, every_allocation_is_in_one_row_and_the_ends_are_not_empty) {
+  std::vector<size_bucket> buckets = {{0, 0, 0}};
+  std::uint64_t all = 0;
+  for (unsigned bit = 0; bit < 63; ++bit) {
+    const std::uint64_t from = std::uint64_t{1} << bit;
+    const std::uint64_t count = bit < 3 || bit > 40 ? 0 : bit;
+    buckets.push_back({from, 2 * from - 1, count});
+    all += count;
+  }
+  const auto rows = size_rows(buckets);
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows.front().from, 8U);
+  EXPECT_EQ(rows.back().to, UINT64_MAX);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    sum += rows[i].allocations;
+    if (i > 0) {
+      EXPECT_EQ(rows[i].from, rows[i - 1].to + 1);
+    }
+  }
+  EXPECT_EQ(sum, all);
+  EXPECT_TRUE(size_rows({}).empty());
+}
+
+TEST(threads, of_one_name_are_one_row) {
+  const auto rows = thread_rows(sample::killed_server().threads);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].name, "worker");
+  EXPECT_EQ(rows[0].threads, 2U);
+  EXPECT_EQ(rows[0].allocations, 250'064U);
+  EXPECT_EQ(rows[1].threads, 1U);
+}
+
+TEST(timeline, keeps_the_highest_of_every_column) {
+  std::vector<timeline_point> points;
+  for (int i = 0; i < 100; ++i) points.push_back({i, i == 57 ? 1000 : i, 0, 0, 0});
+  const auto columns = live_columns(points, 100, 10);
+  ASSERT_EQ(columns.size(), 10U);
+  EXPECT_EQ(columns[0], 9);
+  EXPECT_EQ(columns[5], 1000);
+  EXPECT_EQ(columns[9], 99);
+}
+
+TEST(timeline, fills_gaps_and_takes_any_times) {
+  const std::vector<timeline_point> points = {{0, 5, 0, 0, 0}, {90, 7, 0, 0, 0}, {-3, 1, 0, 0, 0}};
+  EXPECT_EQ(live_columns(points, 100, 10), (std::vector<std::int64_t>{5, 5, 5, 5, 5, 5, 5, 5, 5, 7}));
+  EXPECT_TRUE(live_columns({}, 100, 10).empty());
+  EXPECT_TRUE(live_columns(points, 100, 0).empty());
+  EXPECT_EQ(live_columns(points, 0, 2).size(), 2U);
+}
+
+TEST(symbol_gaps, names_modules_without_names_or_lines) {
+  const auto gaps = symbol_gaps(sample::killed_server());
+  ASSERT_EQ(gaps.size(), 1U);  // the C library's missing lines are nobody's need
+  EXPECT_EQ(sample::killed_server().modules[gaps[0].module].path, "/opt/plugins/libplugin.so");
+  EXPECT_EQ(gaps[0].without_name, 1U);
+}
+
+}  // namespace
+}  // namespace heapledger::analyse

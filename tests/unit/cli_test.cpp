@@ -1,0 +1,111 @@
+// The tool as a process: exit status, what goes to which stream, one line where a line is promised.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace heapledger {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct outcome {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string read_whole(int fd) {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  lseek(fd, 0, SEEK_SET);
+  for (ssize_t got = 0; (got = read(fd, buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+// The tool stands beside the tests.
+outcome heapledger_tool(std::vector<std::string> words, const char* stdout_path = nullptr) {
+  const auto tool = fs::read_symlink("/proc/self/exe").parent_path() / "heapledger";
+  words.insert(words.begin(), tool.string());
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::FILE* const out = std::tmpfile();
+  std::FILE* const err = std::tmpfile();
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(stdout_path == nullptr ? fileno(out) : open(stdout_path, O_WRONLY), STDOUT_FILENO);
+    dup2(fileno(err), STDERR_FILENO);
+    execv(arguments[0], arguments.data());
+    _exit(99);
+  }
+  outcome result;
+  int status = 0;
+  waitpid(child, &status, 0);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.out = read_whole(fileno(out));
+  result.err = read_whole(fileno(err));
+  std::fclose(out);
+  std::fclose(err);
+  return result;
+}
+
+void expect_one_line(const outcome& result, int status, const std::string& part) {
+  EXPECT_EQ(result.status, status) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+}
+
+TEST(cli, help_and_version_go_to_standard_output) {
+  for (const char* word : {"--help", "--version", "help"}) {
+    const outcome result = heapledger_tool({word});
+    EXPECT_EQ(result.status, 0) << word;
+    EXPECT_NE(result.out.find("heapledger"), std::string::npos) << word;
+    EXPECT_EQ(result.err, "") << word;
+  }
+}
+
+TEST(cli, alone_it_says_what_there_is) {
+  const outcome result = heapledger_tool({});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find("heapledger run"), std::string::npos);
+}
+
+TEST(cli, wrong_usage_is_one_line_and_2) {
+  expect_one_line(heapledger_tool({"rport"}), 2, "did you mean report?");
+  expect_one_line(heapledger_tool({"html", "x"}), 2, "not in this version");
+  expect_one_line(heapledger_tool({"run", "--bogus", "true"}), 2, "--bogus");
+  expect_one_line(heapledger_tool({"run"}), 2, "which program?");
+  expect_one_line(heapledger_tool({"report", "--by", "size", "x"}), 2, "--by");
+}
+
+TEST(cli, a_file_that_cannot_be_read_is_one_line_and_125) {
+  expect_one_line(heapledger_tool({"report", "/no/such/file.hlp"}), 125, "heapledger: ");
+  expect_one_line(heapledger_tool({"report", "--json", "/"}), 125, "heapledger: ");
+  expect_one_line(heapledger_tool({"report", "/proc/self/exe"}), 125, "heapledger: ");
+  expect_one_line(heapledger_tool({"report", "/dev/null"}), 125, "heapledger: ");
+}
+
+TEST(cli, doctor_says_what_a_program_is) {
+  const outcome good = heapledger_tool({"doctor", "/bin/cat"});
+  EXPECT_NE(good.out.find("/bin/cat can be profiled"), std::string::npos) << good.out;
+  EXPECT_EQ(good.err, "");
+  const outcome missing = heapledger_tool({"doctor", "/no/such/program"});
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_NE(missing.out.find("not found"), std::string::npos) << missing.out;
+  EXPECT_EQ(good.out.find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heapledger

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "segment_builder.hpp"
+#include "tool/collect/memory_map.hpp"
+#include "tool/collect/process.hpp"
+
+namespace heapledger::collect {
+namespace {
+
+using testing::memory_file;
+using testing::segment_builder;
+
+std::string mapping_text(std::string_view range, std::string_view rights, std::string_view device, std::uint64_t inode,
+                         std::string_view name, int rss_kib, std::string_view flags = "rd wr mr mw me ac sd") {
+  return fmt::format("{} {} 00000000 {} {}      {}\nSize:      4096 kB\nRss:     {} kB\nPss:    1 kB\nVmFlags: {}\n",
+                     range, rights, device, inode, name, rss_kib, flags);
+}
+
+class memory_map_test : public ::testing::Test {
+ protected:
+  memory_file file_{segment_builder().bytes()};
+  segment_file segment_{file_.path()};
+
+  resident_parts sorted(const std::string& smaps, const std::vector<std::uint64_t>& stack_pointers = {}) {
+    return sort_mappings(smaps, segment_, stack_pointers);
+  }
+};
+
+TEST_F(memory_map_test, every_mapping_goes_to_one_part) {
+  const auto device = fmt::format("{:02x}:{:02x}", major(segment_.device()), minor(segment_.device()));
+  const auto parts = sorted(
+      mapping_text("400000-401000", "r-xp", "08:01", 5, "/usr/bin/program with spaces", 1) +
+      mapping_text("500000-501000", "rw-p", "00:00", 0, "[heap]", 2) +
+      mapping_text("7f0000000000-7f0000100000", "rw-p", "00:00", 0, "", 4) +
+      mapping_text("7f0000200000-7f0000300000", "rw-p", "00:00", 0, "[anon:heapledger stacks]", 8) +
+      mapping_text("7f0000300000-7f0000301000", "rw-s", device, segment_.inode(), "/dev/shm/x/1-0.hls (deleted)", 16) +
+      mapping_text("7f0000400000-7f0000401000", "r-xp", "08:01", 6, "/opt/lib/heapledger/libheapledger.so", 32) +
+      mapping_text("7f0000500000-7f0000501000", "rw-s", "00:01", 0, "", 64) +
+      mapping_text("7f0000600000-7f0000601000", "r-xp", "00:00", 0, "[vdso]", 128) +
+      mapping_text("7ffc00000000-7ffc00100000", "rw-p", "00:00", 0, "[stack]", 256));
+  EXPECT_EQ(parts.files, 1 << 10);
+  EXPECT_EQ(parts.heap, (2 + 4) << 10);
+  EXPECT_EQ(parts.probe_memory, 8 << 10);
+  EXPECT_EQ(parts.segment, 16 << 10);
+  EXPECT_EQ(parts.probe_library, 32 << 10);
+  EXPECT_EQ(parts.other, (64 + 128) << 10);
+  EXPECT_EQ(parts.stacks, 256 << 10);
+  EXPECT_EQ(parts.rss, 511 << 10);
+  EXPECT_TRUE(parts.has_named_memory);
+  EXPECT_TRUE(parts.has_segment);
+}
+
+TEST_F(memory_map_test, thread_stacks_are_known_by_guard_and_flag_or_by_their_stack_pointer) {
+  const std::string guarded = mapping_text("7f0000000000-7f0000001000", "---p", "00:00", 0, "", 0) +
+                              mapping_text("7f0000001000-7f0000801000", "rw-p", "00:00", 0, "", 8, "rd wr nh");
+  EXPECT_EQ(sorted(guarded).stacks, 8 << 10);
+  const std::string plain = mapping_text("7f0000001000-7f0000801000", "rw-p", "00:00", 0, "", 8);
+  EXPECT_EQ(sorted(plain).stacks, 0);
+  EXPECT_EQ(sorted(plain, {0x7f0000700000}).stacks, 8 << 10);
+  EXPECT_EQ(sorted(plain, {0x7f0000801000}).stacks, 0);
+}
+
+TEST_F(memory_map_test, the_parts_add_up_to_the_resident_memory) {
+  resident_parts parts{.rss = 1000, .heap = 600, .stacks = 100, .files = 200, .segment = 30, .probe_memory = 20,
+                       .probe_library = 10, .other = 40, .written_file_pages = 0, .written_library_pages = 0,
+                       .has_named_memory = false, .has_segment = true};
+  wire::segment_header header{};
+  header.private_bytes = 50;
+  header.tag_bytes_each = 8;
+  header.large_blocks = 1;
+  const quick_totals totals{.allocations = 10, .frees = 5, .allocated_bytes = 700, .freed_bytes = 300};
+  auto map = to_memory_map(parts, header, totals, 5);
+  EXPECT_EQ(map.tag_bytes, 32);
+  EXPECT_EQ(map.profiler_bytes, 110);  // the kernel names no anonymous memory: the probe says how much it has
+  EXPECT_EQ(map.allocator_bytes, 600 - 50 - 400 - 32);
+  const auto sum = [](const memory_map& m) {
+    return m.live_bytes + m.tag_bytes + m.profiler_bytes + m.allocator_bytes + m.file_bytes + m.stack_bytes +
+           m.other_bytes;
+  };
+  EXPECT_EQ(sum(map), map.rss_bytes);
+  parts.has_named_memory = true;
+  map = to_memory_map(parts, header, totals, 5);
+  EXPECT_EQ(map.profiler_bytes, 60);
+  EXPECT_EQ(sum(map), map.rss_bytes);
+  header.private_bytes = UINT64_MAX;  // hostile
+  parts.has_named_memory = false;
+  EXPECT_EQ(sum(to_memory_map(parts, header, totals, 5)), parts.rss);
+}
+
+TEST_F(memory_map_test, totals_bring_the_parts_up_to_date) {
+  const resident_parts before{.rss = 1000, .heap = 300, .stacks = 100, .files = 400, .segment = 60, .probe_memory = 40,
+                              .probe_library = 90, .other = 10, .written_file_pages = 50, .written_library_pages = 20,
+                              .has_named_memory = true, .has_segment = true};
+  const auto sum = [](const resident_parts& p) {
+    return p.heap + p.stacks + p.files + p.segment + p.probe_memory + p.probe_library + p.other;
+  };
+  const resident_totals same{.rss = 1000, .anonymous = 510, .file = 420, .shared_memory = 70};
+  const auto unchanged = brought_up_to(same, before, 60);
+  EXPECT_EQ(unchanged.heap, before.heap);
+  EXPECT_EQ(unchanged.files, before.files);
+  EXPECT_EQ(unchanged.other, before.other);
+  const resident_totals grown{.rss = 5000, .anonymous = 4510, .file = 410, .shared_memory = 80};
+  const auto now = brought_up_to(grown, before, 70);
+  EXPECT_EQ(now.heap, 4300);
+  EXPECT_EQ(now.files, 390);
+  EXPECT_EQ(now.segment, 70);
+  EXPECT_EQ(sum(now), 5000);
+  const resident_totals on_disk{.rss = 1000, .anonymous = 510, .file = 490, .shared_memory = 0};
+  const auto disk = brought_up_to(on_disk, before, 60);
+  EXPECT_EQ(disk.segment, 60);
+  EXPECT_EQ(sum(disk), 1000);
+}
+
+TEST_F(memory_map_test, reads_what_this_kernel_writes) {
+  void* const mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file_.fd(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  EXPECT_EQ(*static_cast<volatile char*>(mapped), 'H');
+  const auto parts = sorted(read_proc_file("/proc/self/smaps", 16 << 20));
+  ::munmap(mapped, 4096);
+  EXPECT_TRUE(parts.has_segment);
+  EXPECT_GT(parts.files, 0);
+  EXPECT_GT(parts.heap, 0);
+  EXPECT_GT(parts.stacks, 0);
+  EXPECT_GT(resident_totals_of(::getpid())->anonymous, 0);
+  EXPECT_EQ(parts.rss, parts.heap + parts.stacks + parts.files + parts.segment + parts.probe_library +
+                           parts.probe_memory + parts.other);
+}
+
+TEST_F(memory_map_test, torn_text_is_harmless) {
+  for (const char* text : {"", "\n", "7f", "7f0000000000-7f0000001000", "1-0 rw-p 0 0:0 0\nRss: 5 kB\n",
+                           "0-1 rw-p 0 0:0 0\nRss: 99999999999999999999 kB\n", "0-1 rw-p 0 0:0 0\nRss:\n"})
+    EXPECT_EQ(sorted(text).rss, 0) << text;
+}
+
+}  // namespace
+}  // namespace heapledger::collect

@@ -1,0 +1,168 @@
+// The text report against golden files. After a wanted change, write them anew and look at the difference:
+//   HEAPLEDGER_WRITE_GOLDEN=1 build/release/bin/unit_tests --gtest_filter='*golden*'; git diff tests/golden
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "report_sample.hpp"
+#include "tool/report/printable.hpp"
+#include "tool/report/text.hpp"
+
+namespace heapledger::report {
+namespace {
+
+using sample::booked;
+using sample::profile_builder;
+
+text_options plain(std::size_t width = 100, bool unicode = false) {
+  text_options options;
+  options.style.width = width;
+  options.style.unicode = unicode;
+  options.file = "heapledger.program.4711.hlp";
+  return options;
+}
+
+std::string utc_report(const profile& p, const text_options& options) {
+  setenv("TZ", "UTC", 1);
+  return text_report(p, options);
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = HEAPLEDGER_SOURCE_DIR "/tests/golden/" + name + ".txt";
+  if (std::getenv("HEAPLEDGER_WRITE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << text;
+    return;
+  }
+  std::ostringstream wanted;
+  wanted << std::ifstream(path, std::ios::binary).rdbuf();
+  EXPECT_EQ(text, wanted.str()) << path;
+}
+
+// A program that came to its end: everything freed but one block, one thread, no losses.
+profile tidy_program() {
+  profile_builder builder;
+  builder.stack({{"malloc", "", 0, "/lib/libc.so.6"}, {"read_line", "tool.c", 31}, {"main", "tool.c", 77}},
+                booked(1000, 64'000, 1000, 64'000, 64, 1000));
+  builder.stack({{"calloc", "", 0, "/lib/libc.so.6"}, {"make_table", "tool.c", 12}, {"main", "tool.c", 70}},
+                booked(1, 4096, 0, 0, 4096));
+  profile& p = builder.edit();
+  p.process.command = {"tool"};
+  p.process.pid = 12;
+  p.process.ended = ending::exited;
+  p.process.exit_code = 3;
+  p.process.duration_ns = 4'200'000;
+  p.peak.time_ns = 1'000'000;
+  p.threads = {{12, "tool", 0, std::nullopt, 1001, 1000, 68'096, 64'000}};
+  return builder.build();
+}
+
+TEST(report_text, killed_server_golden) {
+  expect_golden("killed_server", utc_report(sample::killed_server(), plain()));
+}
+
+TEST(report_text, killed_server_narrow_golden) {
+  expect_golden("killed_server_80", utc_report(sample::killed_server(), plain(80)));
+}
+
+TEST(report_text, killed_server_unicode_golden) {
+  auto options = plain(120, true);
+  options.by = analyse::measure::temporary;
+  options.top = 2;
+  expect_golden("killed_server_unicode", utc_report(sample::killed_server(), options));
+}
+
+TEST(report_text, recursion_in_full_golden) {
+  auto options = plain();
+  options.by = analyse::measure::live;
+  options.depth = 50;
+  options.full_recursion = true;
+  profile_builder builder;
+  std::vector<sample::sample_frame> frames = {{"leaf", "walk.c", 5}};
+  for (int i = 0; i < 6; ++i) frames.insert(frames.end(), {{"even", "walk.c", 8}, {"odd", "walk.c", 13}});
+  frames.push_back({"main", "walk.c", 20});
+  builder.stack(frames, booked(2, 200, 0, 0, 200));
+  builder.edit().process.ended = ending::running;
+  const profile p = builder.build();
+  std::string text = utc_report(p, options);
+  options.full_recursion = false;
+  text += utc_report(p, options);
+  expect_golden("recursion", text);
+}
+
+TEST(report_text, tidy_program_golden) {
+  expect_golden("tidy_program", utc_report(tidy_program(), plain()));
+}
+
+TEST(report_text, empty_profile_golden) {
+  expect_golden("empty", utc_report({}, plain()));
+}
+
+TEST(report_text, fits_every_width) {
+  profile p = sample::killed_server();
+  p.process.command.push_back(std::string(500, 'x'));
+  p.process.host = std::string(300, 'h');
+  for (const bool unicode : {false, true}) {
+    for (std::size_t width = 80; width <= 160; ++width) {
+      std::istringstream lines(utc_report(p, plain(width, unicode)));
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(columns(line), width) << line;
+        EXPECT_FALSE(line.ends_with(' ')) << line;
+      }
+    }
+  }
+}
+
+TEST(report_text, colour_only_where_asked_for) {
+  auto options = plain();
+  EXPECT_EQ(utc_report(sample::killed_server(), options).find('\x1b'), std::string::npos);
+  options.style.colour = true;
+  EXPECT_NE(utc_report(sample::killed_server(), options).find("\x1b[1m"), std::string::npos);
+}
+
+TEST(report_text, a_hostile_profile_cannot_drive_the_terminal) {
+  const std::string hostile = "evil\x1b]0;title\a\n\x9b\u202e\xff\"";
+  profile_builder builder;
+  builder.stack({{hostile, hostile, 1, hostile}, {"", "", 0, hostile + "2"}}, booked(1, 10, 0, 0, 10));
+  profile& p = builder.edit();
+  p.process.command = {hostile};
+  p.process.host = hostile;
+  p.threads = {{1, hostile, 0, {}, 1, 0, 10, 0}, {2, "b", 0, {}, 1, 0, 10, 0}};
+  p.errors = {{hostile, 1, 1}};
+  p.profiler.losses = {{hostile, 1}};
+  auto options = plain();
+  options.file = hostile;
+  const std::string text = utc_report(p, options);
+  EXPECT_EQ(text, [&] {  // every line is what terminal_text would leave as it is
+    std::string clean;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) clean += terminal_text(line) + "\n";
+    return clean;
+  }());
+}
+
+TEST(report_text, memory_parts_shown_add_up_to_the_rss_shown) {
+  profile p;
+  p.memory = memory_map{0, 0, 1'048'000, 1'500, 2'700, -700, 511, 513, 1'023};
+  p.memory->rss_bytes = 1'048'000 + 1'500 + 2'700 - 700 + 511 + 513 + 1'023;
+  const std::string text = utc_report(p, plain());
+  std::istringstream lines(text.substr(text.find("Resident memory")));
+  std::int64_t sum = 0;
+  std::int64_t rss = -1;
+  for (std::string line; std::getline(lines, line) && rss < 0;) {
+    const std::size_t unit = line.find(" KiB");
+    if (unit == std::string::npos) continue;
+    std::string digits = line.substr(16, unit - 16);
+    std::erase(digits, ',');
+    (line.find("RSS") == 2 ? rss : sum) += std::stoll(digits) + (line.find("RSS") == 2 ? 1 : 0);
+  }
+  EXPECT_EQ(sum, rss);
+  EXPECT_EQ(rss, 1029);
+  EXPECT_NE(text.find("below zero"), std::string::npos);
+  EXPECT_EQ(text.find("not explained"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heapledger::report
