@@ -85,8 +85,8 @@ int session::watch(pid_t root, held_signals& signals) {
   std::optional<int> status;
   while (!status) {
     std::array<epoll_event, 64> events{};
-    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                                   pace.timeout_ms(monotonic_ns()));
+    const int count =
+        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), pace.timeout_ms(monotonic_ns()));
     signals.pass_on(root);
     status = try_wait(root);
     drain_inotify();  // before any end is booked: a process's files are older than its end
@@ -196,7 +196,8 @@ std::uint64_t session::sample_all(std::uint64_t now_ns) {
 }
 
 void session::retire_oldest() {
-  for (auto image = images_.begin(); image != images_.end() && held_bytes_ > options_.held_bytes_limit && options_.retire;) {
+  for (auto image = images_.begin();
+       image != images_.end() && held_bytes_ > options_.held_bytes_limit && options_.retire;) {
     if (image->now() == process_watch::state::running || image->pid() == root_) {
       ++image;
       continue;
