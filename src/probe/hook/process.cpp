@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <limits.h>
+#include <link.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -71,7 +72,7 @@ void publish_process() {
 
 void find_loader() {
   dl_find_object loader;
-  if (_dl_find_object(reinterpret_cast<void*>(&_dl_find_object), &loader) != 0) return;
+  if (_dl_find_object(reinterpret_cast<void*>(_r_debug.r_ldbase), &loader) != 0) return;
   state.loader_start = reinterpret_cast<std::uint64_t>(loader.dlfo_map_start);
   state.loader_bytes = reinterpret_cast<std::uint64_t>(loader.dlfo_map_end) - state.loader_start;
 }

@@ -69,7 +69,11 @@ rule compile_rule(std::uint64_t pc, bool return_site) {
   cfi::row row;
   const std::uint64_t address = return_site ? pc - 1 : pc;
   switch (find_row(address, entry, row)) {
-    case row_search::missing: out.kind = rule_kind::unknown; return out;
+    case row_search::missing:
+      // A return address that is a function's first byte was put there to start a fiber: nothing called it.
+      out.kind = return_site && find_row(pc, entry, row) == row_search::found && entry.start == pc ? rule_kind::end
+                                                                                                  : rule_kind::unknown;
+      return out;
     case row_search::malformed: out.kind = rule_kind::unknown; return out;
     case row_search::found: break;
   }
