@@ -164,7 +164,7 @@ int run_checked(const run_options& options) {
   collect::held_signals signals;
   profile_writer* retiring = nullptr;
   collect::session session(directory.path(), {.interval_ms = options.interval_ms,
-                                              .retire = [&](const auto& images) { retiring->write_all(images, {}); }});
+                                              .retire = [&](const auto& images) { retiring->write_early(images); }});
   const pid_t root = collect::launch(options.command, environment, signals);
   if (!options.quiet) say(fmt::format("counting every allocation of {} (pid {})", options.command[0], root));
   profile_writer writer(names, root);

@@ -73,20 +73,34 @@ void profile_writer::write_file(const collect::process_watch& image, const profi
                                  .program = result.program,
                                  .host = collected.process.host,
                                  .start_s = collected.process.start_realtime_ns / 1'000'000'000,
-                                 .is_root = image.pid() == root_ && image.image_number() == 0,
+                                 .is_root = is_root(image),
                                  .image = image.image_number()});
   write_profile(collected, result.file, names_.overwrite());
   written_.push_back(std::move(result));
 }
 
+bool profile_writer::is_root(const collect::process_watch& image) const {
+  return image.pid() == root_ && image.image_number() == 0;
+}
+
+void profile_writer::write_early(const std::list<collect::process_watch>& images) {
+  batch next;
+  for (const auto& image : images) {
+    take(next, image);
+    if (next.size > batch_limit) write_batch(next, {});
+  }
+  write_batch(next, {});
+}
+
 void profile_writer::write_all(const std::list<collect::process_watch>& images, const progress_function& progress) {
   batch next;
-  for (const bool is_root : {true, false}) {
-    for (const auto& image : images) {
-      if ((image.pid() == root_ && image.image_number() == 0) != is_root) continue;
-      take(next, image);
-      if (next.size > batch_limit) write_batch(next, progress);
-    }
+  for (const auto& image : images)
+    if (is_root(image)) take(next, image);
+  if (next.profiles.empty()) names_.release_root_name();
+  for (const auto& image : images) {
+    if (is_root(image)) continue;
+    take(next, image);
+    if (next.size > batch_limit) write_batch(next, progress);
   }
   write_batch(next, progress);
 }

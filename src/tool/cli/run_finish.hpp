@@ -34,6 +34,8 @@ class profile_writer {
  public:
   profile_writer(collect::output_names& names, pid_t root) : names_(names), root_(root) {}
 
+  // Those that ended, while the root still runs.
+  void write_early(const std::list<collect::process_watch>& images);
   // The root first, so that it gets the name that was asked for; then the others, many at a time. `progress` gets
   // locations done and in all.
   using progress_function = std::function<void(std::size_t done, std::size_t total)>;
@@ -50,6 +52,7 @@ class profile_writer {
     std::size_t size = 0;  // a measure of memory
   };
 
+  bool is_root(const collect::process_watch& image) const;
   void take(batch& to, const collect::process_watch& image);
   void write_batch(batch& from, const progress_function& progress);
   void write_file(const collect::process_watch& image, const profile& collected);

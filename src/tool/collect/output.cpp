@@ -131,7 +131,8 @@ std::string output_names::name_for(const output_subject& subject) {
   auto name = expand(pattern_, subject);
   if (is_written_through(name)) return name;
   const bool says_pid = pattern_.find("%p") != std::string::npos;
-  if (!subject.is_root && !says_pid && !is_free(name))
+  if (subject.is_root) root_may_come_ = false;
+  if (!subject.is_root && !says_pid && (root_may_come_ || !is_free(name)))
     name = insert_before_extension(name, fmt::format(".{}", subject.pid));
   if (subject.image != 0) name = insert_before_extension(name, fmt::format("-{}", subject.image));
   auto candidate = name;
