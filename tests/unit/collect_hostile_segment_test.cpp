@@ -105,8 +105,12 @@ TEST(hostile_segment, indices_and_text_out_of_bounds_are_harmless) {
   builder.header.exe = UINT32_MAX;
   builder.header.command_bytes = UINT32_MAX;
   builder.header.stacks = static_cast<wire::stacks_mode>(77);
-  builder.header.folds[0] = {.lock = 0, .state = wire::fold_state::valid, .source = UINT32_MAX,
-                             .destination = UINT32_MAX, .after = {}, .reserved = {}};
+  builder.header.folds[0] = {.lock = 0,
+                             .state = wire::fold_state::valid,
+                             .source = UINT32_MAX,
+                             .destination = UINT32_MAX,
+                             .after = {},
+                             .reserved = {}};
   builder.strings.pop_back();
   const memory_file file(builder.bytes());
   const auto result = collect_segment(file.path());

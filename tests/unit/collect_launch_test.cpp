@@ -57,7 +57,8 @@ TEST(collect_launch, tells_not_found_from_not_executable) {
 }
 
 TEST(collect_launch, the_program_inherits_descriptors_mask_and_dispositions_as_they_were) {
-  const std::string state = "ls /proc/self/fd | wc -l; grep -E '^Sig(Blk|Ign|Cgt)|^Shd' /proc/self/status; ps -o pgid= $$";
+  const std::string state =
+      "ls /proc/self/fd | wc -l; grep -E '^Sig(Blk|Ign|Cgt)|^Shd' /proc/self/status; ps -o pgid= $$";
   const auto observe = [&](bool held) {
     int ends[2];
     EXPECT_EQ(::pipe(ends), 0);
@@ -113,8 +114,13 @@ TEST(collect_launch, releases_its_hold_on_signals) {
 }
 
 TEST(collect_environment, adds_the_probe_before_what_was_preloaded) {
-  const char* const inherited[] = {"A=1", "LD_PRELOAD=/x/liba.so:/old/libheapledger.so /x/libb.so", "HEAPLEDGER_ONLY=z",
-                                   "HEAPLEDGER_OUTPUT=keep", "HEAPLEDGER_SESSION=/old", "B=", nullptr};
+  const char* const inherited[] = {"A=1",
+                                   "LD_PRELOAD=/x/liba.so:/old/libheapledger.so /x/libb.so",
+                                   "HEAPLEDGER_ONLY=z",
+                                   "HEAPLEDGER_OUTPUT=keep",
+                                   "HEAPLEDGER_SESSION=/old",
+                                   "B=",
+                                   nullptr};
   probe_settings settings;
   settings.library = "/p/libheapledger.so";
   settings.session_directory = "/s";
@@ -122,10 +128,10 @@ TEST(collect_environment, adds_the_probe_before_what_was_preloaded) {
   settings.only = {"a*", "b"};
   settings.follow = false;
   EXPECT_EQ(environment_for(settings, inherited),
-            (std::vector<std::string>{"A=1", "HEAPLEDGER_OUTPUT=keep", "B=",
-                                      "LD_PRELOAD=/p/libheapledger.so:/x/liba.so:/x/libb.so", "HEAPLEDGER_SESSION=/s",
-                                      "HEAPLEDGER_STACKS=dwarf", "HEAPLEDGER_DEPTH=5", "HEAPLEDGER_NO_FOLLOW=1",
-                                      "HEAPLEDGER_ONLY=a*:b"}));
+            (std::vector<std::string>{"A=1", "HEAPLEDGER_OUTPUT=keep",
+                                      "B=", "LD_PRELOAD=/p/libheapledger.so:/x/liba.so:/x/libb.so",
+                                      "HEAPLEDGER_SESSION=/s", "HEAPLEDGER_STACKS=dwarf", "HEAPLEDGER_DEPTH=5",
+                                      "HEAPLEDGER_NO_FOLLOW=1", "HEAPLEDGER_ONLY=a*:b"}));
 }
 
 }  // namespace

@@ -64,9 +64,18 @@ TEST_F(memory_map_test, thread_stacks_are_known_by_guard_and_flag_or_by_their_st
 }
 
 TEST_F(memory_map_test, the_parts_add_up_to_the_resident_memory) {
-  resident_parts parts{.rss = 1000, .heap = 600, .stacks = 100, .files = 200, .segment = 30, .probe_memory = 20,
-                       .probe_library = 10, .other = 40, .written_file_pages = 0, .written_library_pages = 0,
-                       .has_named_memory = false, .has_segment = true};
+  resident_parts parts{.rss = 1000,
+                       .heap = 600,
+                       .stacks = 100,
+                       .files = 200,
+                       .segment = 30,
+                       .probe_memory = 20,
+                       .probe_library = 10,
+                       .other = 40,
+                       .written_file_pages = 0,
+                       .written_library_pages = 0,
+                       .has_named_memory = false,
+                       .has_segment = true};
   wire::segment_header header{};
   header.private_bytes = 50;
   header.tag_bytes_each = 8;
@@ -91,9 +100,18 @@ TEST_F(memory_map_test, the_parts_add_up_to_the_resident_memory) {
 }
 
 TEST_F(memory_map_test, totals_bring_the_parts_up_to_date) {
-  const resident_parts before{.rss = 1000, .heap = 300, .stacks = 100, .files = 400, .segment = 60, .probe_memory = 40,
-                              .probe_library = 90, .other = 10, .written_file_pages = 50, .written_library_pages = 20,
-                              .has_named_memory = true, .has_segment = true};
+  const resident_parts before{.rss = 1000,
+                              .heap = 300,
+                              .stacks = 100,
+                              .files = 400,
+                              .segment = 60,
+                              .probe_memory = 40,
+                              .probe_library = 90,
+                              .other = 10,
+                              .written_file_pages = 50,
+                              .written_library_pages = 20,
+                              .has_named_memory = true,
+                              .has_segment = true};
   const auto sum = [](const resident_parts& p) {
     return p.heap + p.stacks + p.files + p.segment + p.probe_memory + p.probe_library + p.other;
   };

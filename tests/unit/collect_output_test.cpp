@@ -47,6 +47,15 @@ TEST_F(output_test, the_root_gets_the_name_and_children_their_pid) {
   EXPECT_EQ(names.name_for(process(9)), in_folder("out.9.hlp"));
 }
 
+TEST_F(output_test, children_that_are_named_early_leave_the_name_to_the_root) {
+  output_names names(in_folder("out.hlp"), false);
+  EXPECT_EQ(names.name_for(process(8)), in_folder("out.8.hlp"));
+  EXPECT_EQ(names.name_for(process(7, true)), in_folder("out.hlp"));
+  output_names without_root(in_folder("out.hlp"), false);
+  without_root.release_root_name();
+  EXPECT_EQ(without_root.name_for(process(8)), in_folder("out.hlp"));
+}
+
 TEST_F(output_test, the_pid_goes_before_the_extension_of_the_file_not_of_its_folder) {
   output_names names(folder_ + "/a.b/../out", false);
   names.name_for(process(7, true));

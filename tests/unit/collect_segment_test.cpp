@@ -19,7 +19,8 @@ profile collected(segment_builder& builder) {
 }
 
 const stack_entry& stack_of(const profile& from, std::uint32_t account) {
-  const auto found = std::find_if(from.stacks.begin(), from.stacks.end(), [&](const auto& s) { return s.id == account; });
+  const auto found =
+      std::find_if(from.stacks.begin(), from.stacks.end(), [&](const auto& s) { return s.id == account; });
   if (found == from.stacks.end()) throw std::runtime_error("no such stack");
   return *found;
 }
@@ -101,11 +102,25 @@ TEST(collect_segment, takes_the_peak_of_its_epoch_and_the_net_elsewhere) {
   builder.header.peak_bytes = 1100;
   builder.header.peak_monotonic_ns = builder.header.start_monotonic_ns + 77;
   const auto changed = builder.add_account(builder.add_node(0, 0x1000));
-  builder.accounts[changed] = {.allocations = 2, .allocated_bytes = 1000, .frees = 2, .freed_bytes = 1000,
-                               .temporaries = 0, .reallocations = 0, .peak_bytes = 1000, .peak_epoch = 4, .id = 1};
+  builder.accounts[changed] = {.allocations = 2,
+                               .allocated_bytes = 1000,
+                               .frees = 2,
+                               .freed_bytes = 1000,
+                               .temporaries = 0,
+                               .reallocations = 0,
+                               .peak_bytes = 1000,
+                               .peak_epoch = 4,
+                               .id = 1};
   const auto unchanged = builder.add_account(builder.add_node(0, 0x2000));
-  builder.accounts[unchanged] = {.allocations = 1, .allocated_bytes = 100, .frees = 0, .freed_bytes = 0,
-                                 .temporaries = 0, .reallocations = 0, .peak_bytes = 5, .peak_epoch = 3, .id = 1};
+  builder.accounts[unchanged] = {.allocations = 1,
+                                 .allocated_bytes = 100,
+                                 .frees = 0,
+                                 .freed_bytes = 0,
+                                 .temporaries = 0,
+                                 .reallocations = 0,
+                                 .peak_bytes = 5,
+                                 .peak_epoch = 3,
+                                 .id = 1};
   const auto result = collected(builder);
   EXPECT_EQ(stack_of(result, changed).count.peak_bytes, 1000);
   EXPECT_EQ(stack_of(result, unchanged).count.peak_bytes, 100);
@@ -117,8 +132,15 @@ TEST(collect_segment, the_peak_is_now_when_more_lives_than_was_recorded) {
   segment_builder builder;
   builder.header.peak_bytes = 99;
   const auto account = builder.add_account(0);
-  builder.accounts[account] = {.allocations = 1, .allocated_bytes = 100, .frees = 0, .freed_bytes = 0, .temporaries = 0,
-                               .reallocations = 0, .peak_bytes = 3, .peak_epoch = 1, .id = 1};
+  builder.accounts[account] = {.allocations = 1,
+                               .allocated_bytes = 100,
+                               .frees = 0,
+                               .freed_bytes = 0,
+                               .temporaries = 0,
+                               .reallocations = 0,
+                               .peak_bytes = 3,
+                               .peak_epoch = 1,
+                               .id = 1};
   builder.header.threaded = 1;
   builder.header.hold_back_bytes = 4096;
   builder.header.peak_threads = 3;

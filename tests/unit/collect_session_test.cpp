@@ -103,16 +103,18 @@ TEST_F(session_test, what_still_runs_at_the_end_is_said_to_run) {
 }
 
 TEST_F(session_test, other_files_are_none_of_its_business) {
-  watch(fmt::format("cd {0}; touch ./x.hls ./1-x.hls ./-1-0.hls ./12-0.hls.tmp 99999999999-0.hls 3-0.hls", directory_.path()));
+  watch(fmt::format("cd {0}; touch ./x.hls ./1-x.hls ./-1-0.hls ./12-0.hls.tmp 99999999999-0.hls 3-0.hls",
+                    directory_.path()));
   ASSERT_EQ(session_.images().size(), 1u);
   EXPECT_FALSE(session_.images().front().collect().has_value());  // never made
 }
 
-TEST_F(session_test, retires_the_oldest_when_segments_pile_up) {
+TEST_F(session_test, retires_what_ended_when_segments_pile_up) {
   std::vector<pid_t> retired;
-  session bounded(directory_.path(), {.interval_ms = 10,
-                                      .held_bytes_limit = 0,
-                                      .retire = [&](process_watch& image) { retired.push_back(image.pid()); }});
+  session bounded(directory_.path(),
+                  {.interval_ms = 10, .held_bytes_limit = 0, .retire = [&](const std::list<process_watch>& ended) {
+                     for (const auto& image : ended) retired.push_back(image.pid());
+                   }});
   std::ofstream(directory_.path() + "/child") << become(0);
   held_signals signals;
   const auto script = fmt::format("for i in 1 2 3; do sh {}/child; done; {}", directory_.path(), become(0));

@@ -41,7 +41,9 @@ TEST(collect_timeline, a_long_one_stays_small_and_keeps_every_extreme) {
   for (std::size_t i = 1; i < points.size(); ++i) ASSERT_LT(points[i - 1].time_ns, points[i].time_ns);
 }
 
-TEST(collect_timeline, an_empty_one_has_no_points) { EXPECT_TRUE(timeline().points().empty()); }
+TEST(collect_timeline, an_empty_one_has_no_points) {
+  EXPECT_TRUE(timeline().points().empty());
+}
 
 }  // namespace
 }  // namespace heapledger::collect

@@ -1,4 +1,5 @@
 // heapledger run: start, watch, write. See docs/run.md.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -36,13 +37,16 @@ std::optional<refusal> check(const run_options& options) {
   if (fatal == nullptr) return {};
   auto words = fmt::format("{}: {}", program, fatal->words);
   switch (fatal->what) {
-    case obstacle::not_found: return refusal{exit_not_found, std::move(words)};
-    case obstacle::not_executable: return refusal{exit_not_executable, std::move(words)};
+    case obstacle::not_found:
+      return refusal{exit_not_found, std::move(words)};
+    case obstacle::not_executable:
+      return refusal{exit_not_executable, std::move(words)};
     case obstacle::static_program:
     case obstacle::privileged:
       words += fmt::format("; to profile the programs that it starts: heapledger run -- env {} ...", program);
       break;
-    default: break;
+    default:
+      break;
   }
   return refusal{exit_failure, std::move(words)};
 }
@@ -78,8 +82,10 @@ collect::probe_settings settings_for(const run_options& options, const collect::
 class interruptible {
  public:
   explicit interruptible(const std::string& session_directory) {
-    words_ = fmt::format("\nheapledger: interrupted; what was counted is kept: heapledger report {}/*.hls\n",
-                         shell_word(session_directory));
+    words_ = fmt::format(
+        "\nheapledger: interrupted; what was counted is kept in {}; `heapledger report` reads each "
+        "file there\n",
+        shell_word(session_directory));
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
       struct sigaction previous {};
       struct sigaction action {};
@@ -124,6 +130,30 @@ int finish(const run_options& options, collect::session_directory& directory, co
   return program_status != 0 ? program_status : exit_failure;
 }
 
+// Where a standard stream is closed, a file of ours would get its number, and somebody's words.
+void fill_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+// The program has run: whatever goes wrong now must not take what was counted with it.
+int watch_and_write(const run_options& options, pid_t root, collect::session& session, collect::held_signals& signals,
+                    collect::session_directory& directory, profile_writer& writer) {
+  directory.keep(true);
+  try {
+    const int status = session.watch(root, signals);
+    const interruptible while_writing(directory.path());
+    signals.release();
+    progress_line progress(!options.quiet);
+    writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
+    progress.clear();
+    return finish(options, directory, writer, collect::exit_status_of(status));
+  } catch (const std::exception& error) {
+    throw input_error(directory.path(), error.what(),
+                      "what was counted is kept there: `heapledger report` reads each file");
+  }
+}
+
 int run_checked(const run_options& options) {
   collect::output_names names(options.output, options.force);
   names.check(expected_root(options));
@@ -134,25 +164,18 @@ int run_checked(const run_options& options) {
   collect::held_signals signals;
   profile_writer* retiring = nullptr;
   collect::session session(directory.path(), {.interval_ms = options.interval_ms,
-                                              .retire = [&](auto& image) { retiring->write(image); }});
+                                              .retire = [&](const auto& images) { retiring->write_early(images); }});
   const pid_t root = collect::launch(options.command, environment, signals);
-  directory.keep(true);  // until all is written
   if (!options.quiet) say(fmt::format("counting every allocation of {} (pid {})", options.command[0], root));
   profile_writer writer(names, root);
   retiring = &writer;
-  const int status = session.watch(root, signals);
-
-  const interruptible while_writing(directory.path());
-  signals.release();
-  progress_line progress(!options.quiet);
-  writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
-  progress.clear();
-  return finish(options, directory, writer, collect::exit_status_of(status));
+  return watch_and_write(options, root, session, signals, directory, writer);
 }
 
 }  // namespace
 
 int run(const run_options& options) {
+  fill_standard_streams();
   try {
     if (const auto refused = check(options)) {
       say(refused->words);

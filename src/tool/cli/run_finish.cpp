@@ -2,18 +2,17 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <exception>
-#include <thread>
+#include <utility>
 
+#include "tool/cli/symbolize_together.hpp"
 #include "tool/profile/write.hpp"
-#include "tool/symbolize/symbolize.hpp"
 
 namespace heapledger::cli {
 namespace {
 
 constexpr std::uint64_t interlude_bytes = 1 << 20;
-constexpr std::size_t most_workers = 8;
+constexpr std::size_t batch_limit = 2'000'000;  // nodes, stacks and places: some 200 MiB
 
 // Nothing was allocated; or the short life of a child between fork and exec, most of it its parent's leftovers.
 bool is_worth_a_file(const collect::process_watch& image, const profile& collected, bool is_root) {
@@ -31,73 +30,79 @@ std::string program_of(const profile& collected) {
 
 }  // namespace
 
-void profile_writer::fail(const collect::process_watch& image, std::string why) {
-  const std::scoped_lock lock(mutex_);
-  failed_.push_back({image.segment_path(), std::move(why)});
-}
-
-void profile_writer::write(const collect::process_watch& image) {
+void profile_writer::take(batch& to, const collect::process_watch& image) {
   try {
     auto collected = image.collect();
     if (collected && is_worth_a_file(image, *collected, image.pid() == root_)) {
-      write_collected(image, *collected);
-    } else {
-      const std::scoped_lock lock(mutex_);
-      if (collected) ++left_out_;
+      to.size += collected->nodes.size() + collected->stacks.size() + collected->locations.size();
+      to.profiles.push_back(std::move(*collected));
+      to.images.push_back(&image);
+      return;
     }
+    left_out_ += collected ? 1 : 0;
     ::unlink(image.segment_path().c_str());
   } catch (const std::exception& error) {
-    fail(image, error.what());
+    failed_.push_back({image.segment_path(), error.what()});
   }
 }
 
-void profile_writer::write_collected(const collect::process_watch& image, profile& collected) {
+void profile_writer::write_batch(batch& from, const progress_function& progress) {
+  if (from.profiles.empty()) return;
   symbolize_options options;
-  if (progress_)
-    options.progress = [this](std::size_t done, std::size_t total) {
-      const std::scoped_lock lock(mutex_);
-      progress_(done, total);
-    };
-  symbolize(collected, options);
+  options.progress = progress;
+  symbolize_together(from.profiles, options);
+  for (std::size_t i = 0; i < from.images.size(); ++i) {
+    const auto& segment = from.images[i]->segment_path();
+    try {
+      write_file(*from.images[i], from.profiles[i]);
+      ::unlink(segment.c_str());
+    } catch (const std::exception& error) {
+      failed_.push_back({segment, error.what()});
+    }
+  }
+  from = {};
+}
 
+void profile_writer::write_file(const collect::process_watch& image, const profile& collected) {
   written_profile result;
   result.program = program_of(collected);
   result.pid = collected.process.pid;
-  result.is_root = image.pid() == root_ && image.image_number() == 0;
   result.is_running = collected.process.ended == ending::running;
   result.peak_bytes = collected.totals().peak_bytes;
-  {
-    const std::scoped_lock lock(mutex_);
-    result.file = names_.name_for({.pid = result.pid,
-                                   .program = result.program,
-                                   .host = collected.process.host,
-                                   .start_s = collected.process.start_realtime_ns / 1'000'000'000,
-                                   .is_root = result.is_root,
-                                   .image = image.image_number()});
-  }
+  result.file = names_.name_for({.pid = result.pid,
+                                 .program = result.program,
+                                 .host = collected.process.host,
+                                 .start_s = collected.process.start_realtime_ns / 1'000'000'000,
+                                 .is_root = is_root(image),
+                                 .image = image.image_number()});
   write_profile(collected, result.file, names_.overwrite());
-  const std::scoped_lock lock(mutex_);
   written_.push_back(std::move(result));
 }
 
-void profile_writer::write_all(const std::list<collect::process_watch>& images, progress_function progress) {
-  progress_ = std::move(progress);
-  std::vector<const collect::process_watch*> others;
+bool profile_writer::is_root(const collect::process_watch& image) const {
+  return image.pid() == root_ && image.image_number() == 0;
+}
+
+void profile_writer::write_early(const std::list<collect::process_watch>& images) {
+  batch next;
   for (const auto& image : images) {
-    if (image.pid() == root_ && image.image_number() == 0) {
-      write(image);
-    } else {
-      others.push_back(&image);
-    }
+    take(next, image);
+    if (next.size > batch_limit) write_batch(next, {});
   }
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < others.size(); i = next++) write(*others[i]);
-  };
-  std::vector<std::jthread> workers;
-  const auto wanted = std::min({others.size(), most_workers, std::size_t{std::thread::hardware_concurrency()}});
-  while (workers.size() + 1 < wanted) workers.emplace_back(work);
-  work();
+  write_batch(next, {});
+}
+
+void profile_writer::write_all(const std::list<collect::process_watch>& images, const progress_function& progress) {
+  batch next;
+  for (const auto& image : images)
+    if (is_root(image)) take(next, image);
+  if (next.profiles.empty()) names_.release_root_name();
+  for (const auto& image : images) {
+    if (is_root(image)) continue;
+    take(next, image);
+    if (next.size > batch_limit) write_batch(next, progress);
+  }
+  write_batch(next, progress);
 }
 
 }  // namespace heapledger::cli

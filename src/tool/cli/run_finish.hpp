@@ -2,12 +2,12 @@
 // segment, and is remembered as a failure.
 #pragma once
 
-#include <atomic>
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,7 +21,6 @@ struct written_profile {
   std::string file;
   std::string program;
   std::uint32_t pid = 0;
-  bool is_root = false;
   bool is_running = false;
   std::int64_t peak_bytes = 0;
 };
@@ -35,24 +34,31 @@ class profile_writer {
  public:
   profile_writer(collect::output_names& names, pid_t root) : names_(names), root_(root) {}
 
-  void write(const collect::process_watch& image);
-
-  // The root first, the others side by side. `progress` gets locations done and in all, one call at a time.
+  // Those that ended, while the root still runs.
+  void write_early(const std::list<collect::process_watch>& images);
+  // The root first, so that it gets the name that was asked for; then the others, many at a time. `progress` gets
+  // locations done and in all.
   using progress_function = std::function<void(std::size_t done, std::size_t total)>;
-  void write_all(const std::list<collect::process_watch>& images, progress_function progress);
+  void write_all(const std::list<collect::process_watch>& images, const progress_function& progress);
 
   const std::vector<written_profile>& written() const { return written_; }
   const std::vector<failed_profile>& failed() const { return failed_; }
   std::size_t left_out() const { return left_out_; }  // images that hold nothing worth a file
 
  private:
-  void write_collected(const collect::process_watch& image, profile& collected);
-  void fail(const collect::process_watch& image, std::string why);
+  struct batch {
+    std::vector<const collect::process_watch*> images;
+    std::vector<profile> profiles;
+    std::size_t size = 0;  // a measure of memory
+  };
+
+  bool is_root(const collect::process_watch& image) const;
+  void take(batch& to, const collect::process_watch& image);
+  void write_batch(batch& from, const progress_function& progress);
+  void write_file(const collect::process_watch& image, const profile& collected);
 
   collect::output_names& names_;
   pid_t root_;
-  progress_function progress_;
-  std::mutex mutex_;  // everything below, the names, and calls of progress
   std::vector<written_profile> written_;
   std::vector<failed_profile> failed_;
   std::size_t left_out_ = 0;

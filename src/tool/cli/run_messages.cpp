@@ -16,12 +16,18 @@ constexpr std::size_t most_lines = 10;
 constexpr std::size_t most_failures = 10;
 constexpr std::size_t named_biggest = 3;
 
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+}
+
 std::string mib(std::int64_t bytes) {
   return bytes < (1 << 20) ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
                            : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-std::string next_command(const written_profile& profile) { return "heapledger report " + shell_word(profile.file); }
+std::string next_command(const written_profile& profile) {
+  return "heapledger report " + shell_word(profile.file);
+}
 
 std::string folders_of(const std::vector<written_profile>& written) {
   std::vector<std::string> folders;
@@ -36,7 +42,10 @@ std::string folders_of(const std::vector<written_profile>& written) {
 
 }  // namespace
 
-void say(const std::string& line) { fmt::print(stderr, "heapledger: {}\n", printable(line)); }
+// Standard error may be closed or full: what cannot be said is left unsaid.
+void say(const std::string& line) {
+  print("heapledger: " + printable(line) + "\n");
+}
 
 std::string shell_word(const std::string& text) {
   const auto is_plain = [](unsigned char c) {
@@ -96,11 +105,11 @@ void progress_line::show(std::size_t done, std::size_t total) {
   auto text = fmt::format("heapledger: finding symbols, {} %", done * 100 / total);
   if (text == shown_) return;
   shown_ = std::move(text);
-  fmt::print(stderr, "\r{}\033[K", shown_);
+  print(fmt::format("\r{}\033[K", shown_));
 }
 
 void progress_line::clear() {
-  if (!shown_.empty()) fmt::print(stderr, "\r\033[K");
+  if (!shown_.empty()) print("\r\033[K");
   shown_.clear();
 }
 

@@ -18,7 +18,9 @@ constexpr std::string_view preload = "LD_PRELOAD=";
 constexpr std::array<std::string_view, 6> ours = {"HEAPLEDGER_SESSION=",   "HEAPLEDGER_STACKS=", "HEAPLEDGER_DEPTH=",
                                                   "HEAPLEDGER_NO_FOLLOW=", "HEAPLEDGER_ONLY=",   "HEAPLEDGER_CHECK="};
 
-bool is_probe(std::string_view path) { return path.substr(path.rfind('/') + 1) == "libheapledger.so"; }
+bool is_probe(std::string_view path) {
+  return path.substr(path.rfind('/') + 1) == "libheapledger.so";
+}
 
 // The libraries of an LD_PRELOAD (separated by colons or spaces) without another probe.
 std::string without_probe(std::string_view list) {
@@ -63,6 +65,8 @@ std::string find_probe() {
   return probe.string();
 }
 
-bool can_preload(const std::string& path) { return path.find_first_of(": $\t\n") == std::string::npos; }
+bool can_preload(const std::string& path) {
+  return path.find_first_of(": $\t\n") == std::string::npos;
+}
 
 }  // namespace heapledger::collect

@@ -31,7 +31,6 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-
 [[noreturn]] void throw_exec_error(const std::string& program, int error) {
   struct stat status {};
   const bool is_path = program.find('/') != std::string::npos;

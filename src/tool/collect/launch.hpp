@@ -32,7 +32,7 @@ class held_signals {
   held_signals& operator=(const held_signals&) = delete;
 
   int fd() const { return fd_.get(); }
-  void pass_on(pid_t program);            // reads all that came
+  void pass_on(pid_t program);             // reads all that came
   void restore_in_child() const noexcept;  // async-signal-safe
   void release();                          // what came from a terminal meanwhile is forgotten
 

@@ -18,10 +18,11 @@ constexpr std::uint64_t rising_cost_share = 100;
 
 memory_map to_memory_map(const resident_parts& parts, const wire::segment_header& header, const quick_totals& totals,
                          std::int64_t time_ns) {
-  const auto unnamed = parts.has_named_memory
-                           ? std::int64_t{0}
-                           : static_cast<std::int64_t>(std::min<std::uint64_t>(
-                                 header.private_bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(parts.heap, 0))));
+  const auto unnamed =
+      parts.has_named_memory
+          ? std::int64_t{0}
+          : static_cast<std::int64_t>(std::min<std::uint64_t>(
+                header.private_bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(parts.heap, 0))));
   memory_map map;
   map.time_ns = time_ns;
   map.rss_bytes = parts.rss;

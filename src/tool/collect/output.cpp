@@ -77,12 +77,23 @@ std::string expand(const std::string& pattern, const output_subject& subject) {
       continue;
     }
     switch (pattern[++i]) {
-      case 'p': name += std::to_string(subject.pid); break;
-      case 'e': name += program_part(subject.program); break;
-      case 'h': name += subject.host; break;
-      case 't': name += std::to_string(subject.start_s); break;
-      case '%': name += '%'; break;
-      default: name += {'%', pattern[i]};
+      case 'p':
+        name += std::to_string(subject.pid);
+        break;
+      case 'e':
+        name += program_part(subject.program);
+        break;
+      case 'h':
+        name += subject.host;
+        break;
+      case 't':
+        name += std::to_string(subject.start_s);
+        break;
+      case '%':
+        name += '%';
+        break;
+      default:
+        name += {'%', pattern[i]};
     }
   }
   return name;
@@ -120,7 +131,9 @@ std::string output_names::name_for(const output_subject& subject) {
   auto name = expand(pattern_, subject);
   if (is_written_through(name)) return name;
   const bool says_pid = pattern_.find("%p") != std::string::npos;
-  if (!subject.is_root && !says_pid && !is_free(name)) name = insert_before_extension(name, fmt::format(".{}", subject.pid));
+  if (subject.is_root) root_may_come_ = false;
+  if (!subject.is_root && !says_pid && (root_may_come_ || !is_free(name)))
+    name = insert_before_extension(name, fmt::format(".{}", subject.pid));
   if (subject.image != 0) name = insert_before_extension(name, fmt::format("-{}", subject.image));
   auto candidate = name;
   for (unsigned i = 1; !is_free(candidate); ++i) candidate = insert_before_extension(name, fmt::format("~{}", i));

@@ -31,6 +31,8 @@ class output_names {
   // A name that no other profile of this run has, and that no file has unless it may be overwritten. Pid and image are
   // inserted before the extension where they are needed.
   std::string name_for(const output_subject& subject);
+  // The name that was asked for is kept for the root until it has it, or until this says that it will not come.
+  void release_root_name() { root_may_come_ = false; }
   bool overwrite() const { return overwrite_; }
 
  private:
@@ -38,6 +40,7 @@ class output_names {
 
   std::string pattern_;
   bool overwrite_;
+  bool root_may_come_ = true;
   std::set<std::string> given_;
 };
 

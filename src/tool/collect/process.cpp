@@ -81,14 +81,18 @@ bool maps_segment(const mapping& map, const segment_file& segment) {
   return map.device == segment.device() || map.name.find(path.substr(path.rfind('/') + 1)) != std::string_view::npos;
 }
 
-std::uint64_t monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
+std::uint64_t monotonic_ns() {
+  return clock_ns(CLOCK_MONOTONIC);
+}
 
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-unique_fd open_pidfd(pid_t pid) { return unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+unique_fd open_pidfd(pid_t pid) {
+  return unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
 
 std::optional<int> wait_status_of(const unique_fd& pidfd, pid_t pid) {
   if (const auto status = status_by_pidfd(pidfd)) return status;
@@ -103,9 +107,7 @@ image_state find_image(const segment_file& segment) {
   const auto maps = read_proc_file(fmt::format("/proc/{}/maps", header.pid), maps_limit);
   if (maps.empty()) return image_state::gone;
   bool mapped = false;
-  for_each_mapping(maps, [&](const mapping& map, std::string_view) {
-    mapped = mapped || maps_segment(map, segment);
-  });
+  for_each_mapping(maps, [&](const mapping& map, std::string_view) { mapped = mapped || maps_segment(map, segment); });
   return mapped ? image_state::running : image_state::replaced;
 }
 

@@ -121,8 +121,8 @@ resident_parts brought_up_to(const resident_totals& now, const resident_parts& b
   parts.files = now.file - (segment_is_shared_memory ? 0 : parts.segment) + before.written_file_pages -
                 (before.probe_library - before.written_library_pages);
   parts.other = now.shared_memory - (segment_is_shared_memory ? parts.segment : 0);
-  parts.heap = now.anonymous - before.written_file_pages - before.written_library_pages - before.stacks -
-               before.probe_memory;
+  parts.heap =
+      now.anonymous - before.written_file_pages - before.written_library_pages - before.stacks - before.probe_memory;
   return parts;
 }
 

@@ -22,7 +22,7 @@ struct resident_parts {
   std::int64_t stacks = 0;
   std::int64_t files = 0;
   std::int64_t segment = 0;
-  std::int64_t probe_memory = 0;   // the probe's own anonymous memory, where the kernel names it
+  std::int64_t probe_memory = 0;  // the probe's own anonymous memory, where the kernel names it
   std::int64_t probe_library = 0;
   std::int64_t other = 0;
 

@@ -27,8 +27,8 @@ std::int64_t since(const wire::segment_header& header, std::uint64_t monotonic_n
 std::vector<std::string> arguments(const segment_copy& segment) {
   std::vector<std::string> result;
   if (segment.header.command >= segment.strings.size()) return result;
-  std::string_view rest = std::string_view(segment.strings)
-                              .substr(segment.header.command, segment.header.command_bytes);
+  std::string_view rest =
+      std::string_view(segment.strings).substr(segment.header.command, segment.header.command_bytes);
   while (!rest.empty()) {
     const auto end = std::min(rest.find('\0'), rest.size());
     result.emplace_back(rest.substr(0, end));
@@ -39,9 +39,12 @@ std::vector<std::string> arguments(const segment_copy& segment) {
 
 std::string stacks_name(wire::stacks_mode mode) {
   switch (mode) {
-    case wire::stacks_mode::dwarf: return "dwarf";
-    case wire::stacks_mode::frame_pointer: return "fp";
-    case wire::stacks_mode::off: return "off";
+    case wire::stacks_mode::dwarf:
+      return "dwarf";
+    case wire::stacks_mode::frame_pointer:
+      return "fp";
+    case wire::stacks_mode::off:
+      return "off";
   }
   return "unknown";
 }
@@ -118,10 +121,14 @@ void add_sizes(const segment_copy& segment, profile& to) {
 
 const char* error_name(wire::error_kind kind) {
   switch (kind) {
-    case wire::error_kind::double_free: return "double-free";
-    case wire::error_kind::mismatch: return "mismatch";
-    case wire::error_kind::overflow: return "overflow";
-    case wire::error_kind::none: break;
+    case wire::error_kind::double_free:
+      return "double-free";
+    case wire::error_kind::mismatch:
+      return "mismatch";
+    case wire::error_kind::overflow:
+      return "overflow";
+    case wire::error_kind::none:
+      break;
   }
   return nullptr;
 }
@@ -189,8 +196,11 @@ profile collect_segment(const std::string& path) {
     case image_state::running:
       set_ending(result, ending::running, since(segment.header, monotonic_ns()));
       break;
-    case image_state::replaced: set_ending(result, ending::exited, result.process.duration_ns); break;
-    case image_state::gone: break;
+    case image_state::replaced:
+      set_ending(result, ending::exited, result.process.duration_ns);
+      break;
+    case image_state::gone:
+      break;
   }
   return result;
 }

@@ -60,8 +60,7 @@ class checked_layout {
       damaged(path_, fmt::format("region of {} at offset {}", name, region.offset));
     if (region.capacity > file_limit / sizeof(T))
       damaged(path_, fmt::format("region of {} with a capacity of {}", name, region.capacity));
-    if (count > region.capacity)
-      damaged(path_, fmt::format("{} {} where {} fit", count, name, region.capacity));
+    if (count > region.capacity) damaged(path_, fmt::format("{} {} where {} fit", count, name, region.capacity));
     extents_[used_++] = {name, region.offset, region.capacity * sizeof(T), count * sizeof(T)};
   }
 
@@ -127,9 +126,10 @@ segment_file::segment_file(const std::string& path)
   if (header_.magic != wire::segment_magic)
     throw input_error(fmt::format("{}: not a segment of heapledger: wrong magic number", path));
   if (header_.version != wire::segment_version)
-    throw input_error(fmt::format("{}: segment version {}, this heapledger reads version {}: use the heapledger that "
-                                  "ran the program",
-                                  path, header_.version, wire::segment_version));
+    throw input_error(
+        fmt::format("{}: segment version {}, this heapledger reads version {}: use the heapledger that "
+                    "ran the program",
+                    path, header_.version, wire::segment_version));
   if (header_.header_size != wire::header_bytes)
     damaged(path, fmt::format("a header of {} bytes", header_.header_size));
   checked_layout(path_, header_, static_cast<std::uint64_t>(status.st_size));

@@ -85,8 +85,8 @@ int session::watch(pid_t root, held_signals& signals) {
   std::optional<int> status;
   while (!status) {
     std::array<epoll_event, 64> events{};
-    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                                   pace.timeout_ms(monotonic_ns()));
+    const int count =
+        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), pace.timeout_ms(monotonic_ns()));
     signals.pass_on(root);
     status = try_wait(root);
     drain_inotify();  // before any end is booked: a process's files are older than its end
@@ -161,7 +161,7 @@ void session::process_ended(pid_t pid, std::optional<int> wait_status) {
   running_.erase(found);
   if (!wait_status) wait_status = wait_status_of(image.pidfd(), pid);
   end_image(image, process_watch::state::ended, wait_status);
-  retire_oldest();
+  retire_ended();
 }
 
 void session::end_image(process_watch& image, process_watch::state how, std::optional<int> wait_status) {
@@ -195,16 +195,15 @@ std::uint64_t session::sample_all(std::uint64_t now_ns) {
   return spent_ns - std::min(spent_ns, self_paced_ns);
 }
 
-void session::retire_oldest() {
-  for (auto image = images_.begin(); image != images_.end() && held_bytes_ > options_.held_bytes_limit && options_.retire;) {
-    if (image->now() == process_watch::state::running || image->pid() == root_) {
-      ++image;
-      continue;
-    }
-    options_.retire(*image);
-    held_bytes_ -= std::min(held_bytes_, image->resident_bytes());
-    image = images_.erase(image);
+void session::retire_ended() {
+  if (held_bytes_ <= options_.held_bytes_limit || !options_.retire) return;
+  std::list<process_watch> ended;
+  for (auto image = images_.begin(); image != images_.end();) {
+    const auto here = image++;
+    if (here->now() != process_watch::state::running && here->pid() != root_) ended.splice(ended.end(), images_, here);
   }
+  for (const auto& image : ended) held_bytes_ -= std::min(held_bytes_, image.resident_bytes());
+  if (!ended.empty()) options_.retire(ended);
 }
 
 }  // namespace heapledger::collect

@@ -20,10 +20,10 @@ namespace heapledger::collect {
 
 struct session_options {
   std::uint32_t interval_ms = 100;  // 0: no timeline
-  // Segments of ended processes lie in memory. When there is more of them than this, `retire` is called with the
-  // oldest, to make its profile and forget it.
+  // Segments of ended processes lie in memory. When there is more of them than this, `retire` is called with all of
+  // them, to make their profiles; then they are forgotten.
   std::uint64_t held_bytes_limit = std::uint64_t{256} << 20;
-  std::function<void(process_watch&)> retire;
+  std::function<void(const std::list<process_watch>&)> retire;
 };
 
 class session {
@@ -45,7 +45,7 @@ class session {
   void end_image(process_watch& image, process_watch::state how, std::optional<int> wait_status);
   void end_those_gone();
   std::uint64_t sample_all(std::uint64_t now_ns);  // returns what it took, without what is paced by itself
-  void retire_oldest();
+  void retire_ended();
 
   std::string directory_;
   session_options options_;

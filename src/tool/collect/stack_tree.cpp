@@ -9,9 +9,8 @@ namespace heapledger::collect {
 namespace {
 
 std::int64_t since(const wire::segment_header& header, std::uint64_t monotonic_ns) {
-  return monotonic_ns < header.start_monotonic_ns
-             ? 0
-             : static_cast<std::int64_t>(monotonic_ns - header.start_monotonic_ns);
+  return monotonic_ns < header.start_monotonic_ns ? 0
+                                                  : static_cast<std::int64_t>(monotonic_ns - header.start_monotonic_ns);
 }
 
 module_info to_module(const segment_copy& segment, const wire::module& module) {
@@ -50,7 +49,8 @@ std::uint32_t parent_of(const segment_copy& segment, std::uint32_t node) {
   return parent < node ? parent : 0;
 }
 
-// Where the probe hands an operator to the C++ library, it stands in the middle of a stack that is otherwise the program's.
+// Where the probe hands an operator to the C++ library, it stands in the middle of a stack that is otherwise the
+// program's.
 bool is_probe(const segment_copy& segment, const wire::node& node) {
   const std::uint64_t module = (node.where >> wire::node_module_shift) & wire::node_module_mask;
   return module != 0 && module <= segment.modules.size() && segment.modules[module - 1].is_probe != 0;

@@ -54,8 +54,7 @@ std::vector<timeline_point> timeline::points() const {
     result.push_back(part.most_resident);
   }
   if (last_) result.push_back(*last_);
-  std::stable_sort(result.begin(), result.end(),
-                   [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
   const auto same_time = [](const auto& a, const auto& b) { return a.time_ns == b.time_ns; };
   result.erase(std::unique(result.begin(), result.end(), same_time), result.end());
   return result;

@@ -9,8 +9,8 @@ std::optional<quick_totals> totals_reader::read() {
   std::uint32_t thread_count = 0;
   if (!segment_->read_at(offsetof(wire::segment_header, thread_count), &thread_count, sizeof thread_count)) return {};
   const auto& region = segment_->header().threads;  // its place was checked when the segment was opened
-  const auto count = std::min<std::uint64_t>(
-      {thread_count, region.capacity, segment_read_limit / sizeof(wire::thread)});
+  const auto count =
+      std::min<std::uint64_t>({thread_count, region.capacity, segment_read_limit / sizeof(wire::thread)});
   threads_.resize(count);
   if (!segment_->read_at(region.offset, threads_.data(), count * sizeof(wire::thread))) return {};
   quick_totals sums;
