@@ -57,7 +57,7 @@ class Killed(ledger.Case):
             self.assert_within(r, record.Record(file), where)
 
     def ends(self, how, threads, status, **process):
-        file = self.path(f"{how}.record")
+        file = self.path(f"{how}.{threads}.record")
         done = self.profile([ledger.program("recorded"), file, str(threads), "20000", how])
         self.assertEqual(done.status, status, done)
         r = done.report

@@ -49,13 +49,13 @@ class Threads(ledger.Case):
     def test_fork_while_others_allocate(self):
         done = self.same("forks", "fork", "40", processes=1 + 40 + 8)
         children = done.of("forks")
-        self.assertEqual(len(children), 1 + 40 - 8 + 8, "parent, children that did not exec, grandchildren")
+        self.assertEqual(len(children), 1 + 40 + 8, "parent, children (also those that exec later), grandchildren")
         books = [self.site(r, "site_child") for r in children]
         for book, r in zip(books, children):
-            # The parent has none; an intermediate child has its own 100, a grandchild as well.
+            # The parent has none; each child has its own 100, and so has each grandchild.
             self.assertIn(book["allocations"], (0, 100), r["process"])
             self.assertEqual(book["frees"], book["allocations"] // 2, r["process"])
-        self.assertEqual(sum(b["allocations"] for b in books), 100 * 40)
+        self.assertEqual(sum(b["allocations"] for b in books), 100 * 48)
 
     def test_vfork(self):
         self.same("forks", "vfork", "40", processes=1 + 20)
@@ -64,8 +64,9 @@ class Threads(ledger.Case):
         self.same("forks", "spawn", "40", processes=1 + 40)
 
     def test_exec(self):
-        done = self.same("forks", "exec", "20", processes=1 + 20)
-        self.assertEqual(len(done.of("forks")), 1 + 10)
+        # Ten children execute the program again; ten get an empty environment, and with it no profiler.
+        done = self.same("forks", "exec", "20", processes=1 + 10)
+        self.assertEqual(done.of("dash"), [])
 
     def test_no_follow(self):
         done = self.assert_same([ledger.program("forks"), "spawn", "5"], "--no-follow")
