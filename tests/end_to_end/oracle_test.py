@@ -48,7 +48,7 @@ JQ = '[range(3000) | {id: ., name: "n\\(.)"}] | group_by(.id % 7) | map({k: .[0]
 
 
 class Oracle(ledger.Case):
-    def agree(self, command, *, threads=0, layout_block_bytes=0, valgrind_options=()):
+    def agree(self, command, *, threads=0, layout_block_bytes=0, peak=True, valgrind_options=()):
         """`layout_block_bytes`: how large a block is that the program allocates for each range of addresses it meets."""
         expected, watched = oracle.valgrind(command, self.path("valgrind.log"), valgrind_options)
         counted, alone = oracle.counter(command, self.dir)
@@ -76,7 +76,7 @@ class Oracle(ledger.Case):
             more = own if key in ("allocated_bytes", "live_bytes") else 0
             self.assertEqual(r["totals"][key], value + more, f"{key}: ours and valgrind's for {command}")
         if not threads:
-            for key in ("reallocations", "peak_bytes"):
+            for key in ("reallocations", "peak_bytes") if peak else ("reallocations",):
                 self.assertEqual(r["totals"][key], counted[key], f"{key}: ours and the counter's")
             self.assertEqual(r["totals"]["peak_bytes_error"], 0)
         else:
@@ -121,9 +121,10 @@ class Oracle(ledger.Case):
 
     def test_python(self):
         # Python's integers grow with the addresses they hold. Started through the loader, its heap lies high; with
-        # this option valgrind's does too, and every address takes the same two digits.
+        # this option valgrind's does too, and every address takes the same two digits. In which order it frees depends
+        # on addresses all the same, so that the peak of two runs differs by some hundred bytes, under any oracle.
         command = [oracle.LOADER, "/usr/bin/python3", "-S", "-s", "-P", self.write("script.py", PYTHON)]
-        self.agree(command, valgrind_options=["--aspace-minaddr=0x60000000"])
+        self.agree(command, peak=False, valgrind_options=["--aspace-minaddr=0x60000000"])
 
     def test_xz(self):
         self.agree(["/usr/bin/xz", "-6", "-k", "-c", "/usr/bin/xz"])

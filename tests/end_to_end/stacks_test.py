@@ -18,7 +18,8 @@ class Stacks(ledger.Case):
         done = self.profile([ledger.program(name), *arguments], "--check", *options)
         self.assertEqual((done.status, done.err), (0, b""), f"{name}: {done}")
         r = done.report
-        self.assert_balanced(r, losses)
+        # The second unwinder allocates for itself, once, on our own stack.
+        self.assert_balanced(r, losses, own_frames=True)
         check = r["profiler"]["check"]
         self.assertGreaterEqual(check["stacks"], r["totals"]["allocations"] // 2, "stacks checked")
         self.assertEqual(check["differences"], 0, f"{name}: stacks that an independent unwinder sees otherwise")

@@ -86,7 +86,7 @@ SITE void site_failing() {
   volatile std::size_t too_much = PTRDIFF_MAX;
   CHECK(!::operator new(too_much, std::nothrow));
   CHECK(!::operator new[](too_much, std::nothrow));
-  CHECK(!::operator new(too_much, std::align_val_t{64}, std::nothrow));
+  CHECK(!::operator new (too_much, std::align_val_t{64}, std::nothrow));
   CHECK(!::operator new[](too_much, std::align_val_t{64}, std::nothrow));
   std::set_new_handler([] {
     if (++handler_calls == 3) std::set_new_handler(nullptr);
