@@ -3,6 +3,7 @@
 // A child of vfork may call them: they use the stack, and functions that were looked up when the probe was loaded.
 #include <alloca.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 
 #include "probe/base/attributes.hpp"
 #include "probe/base/own_memory.hpp"
+#include "probe/hook/child_program.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
 
@@ -75,37 +77,37 @@ void start_exec() {
 }  // namespace heapledger::probe
 
 // alloca's room must be the hook's own, so this cannot be a function.
-#define HL_CHILD(environment)                                            \
-  if (real.execve == nullptr) start_exec();                              \
-  if (const std::size_t bytes = child_environment::bytes(environment)) \
+#define HL_CHILD(path, environment)                                                               \
+  if (real.execve == nullptr) start_exec();                                                     \
+  if (const std::size_t bytes = child_environment::bytes(environment); bytes != 0 && !brings_sanitizer(path)) \
   environment = child_environment::build(environment, alloca(bytes))
 
 HL_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
-  HL_CHILD(environment);
+  HL_CHILD(path, environment);
   return real.execve(path, arguments, environment);
 }
 HL_EXPORT int execv(const char* path, char* const* arguments) { return execve(path, arguments, environ); }
 HL_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) {
-  HL_CHILD(environment);
+  HL_CHILD(file, environment);
   return real.execvpe(file, arguments, environment);
 }
 HL_EXPORT int execvp(const char* file, char* const* arguments) { return execvpe(file, arguments, environ); }
 HL_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) {
-  HL_CHILD(environment);
+  HL_CHILD(nullptr, environment);
   return real.fexecve(file, arguments, environment);
 }
 HL_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment, int flags) {
-  HL_CHILD(environment);
+  HL_CHILD(folder == AT_FDCWD ? path : nullptr, environment);
   return real.execveat(folder, path, arguments, environment, flags);
 }
 HL_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(environment);
+  HL_CHILD(path, environment);
   return real.posix_spawn(pid, path, actions, attributes, arguments, environment);
 }
 HL_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(environment);
+  HL_CHILD(file, environment);
   return real.posix_spawnp(pid, file, actions, attributes, arguments, environment);
 }
 
