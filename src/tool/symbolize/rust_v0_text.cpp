@@ -8,7 +8,7 @@
 namespace heapledger::symbols {
 namespace {
 
-constexpr std::size_t output_limit_bytes = 64 * 1024;
+constexpr std::size_t output_limit_bytes = std::size_t{64} * 1024;
 
 int base62_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
