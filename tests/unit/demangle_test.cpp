@@ -109,7 +109,7 @@ std::string doubling_name(int steps) {
   std::string name = "_Z1f1aIiiE";
   for (int i = 0; i < steps; ++i) {
     const auto last = "S" + number(i) + (i == 0 ? "0_" : "_");
-    name += "S_I" + last + last + "E";
+    name.append("S_I").append(last).append(last).append("E");
   }
   return name;
 }
@@ -133,7 +133,7 @@ TEST(demangle, a_rust_name_that_would_fill_the_memory_stays) {
   std::size_t last = name.size() - 4;
   for (int i = 0; i < 100; ++i) {
     const auto here = name.size();
-    name += "TB" + base62(last) + "B" + base62(last) + "E";
+    name.append("TB").append(base62(last)).append("B").append(base62(last)).append("E");
     last = here;
   }
   name = "_R" + name + "E";

@@ -177,7 +177,7 @@ TEST_F(symbolize_files, what_is_no_elf_file_is_not_opened_for_long) {
   const auto text = (scratch_.path() / "text").string();
   std::ofstream(text) << "not an ELF file";
   const auto empty = (scratch_.path() / "empty").string();
-  std::ofstream{empty};
+  std::ofstream(empty) << "";
   for (const auto& path :
        {pipe, text, empty, scratch_.path().string(), std::string("/dev/zero"), std::string("/dev/tty")})
     expect_nothing(run(path, ""), module_symbols::missing);

@@ -59,7 +59,7 @@ TEST_P(hostile_file, bits_flipped_anywhere) {
 
 TEST_P(hostile_file, bits_flipped_in_the_headers) {
   std::mt19937_64 random(12);
-  const auto table = bytes_.size() - 64 * 40;  // section headers are at the end
+  const auto table = bytes_.size() - std::size_t{64} * 40;  // section headers are at the end
   for (int round = 0; round < 60; ++round) {
     auto damaged = bytes_;
     for (int i = 0; i < 3; ++i) {

@@ -130,8 +130,8 @@ TEST(symbolize_oracle, libc_with_its_debug_file) {
     GTEST_SKIP() << "no llvm-symbolizer, or libc6-dbg is not installed";
   auto text = text_addresses(path);
   std::mt19937_64 random(20260101);
-  std::vector<std::uint64_t> addresses;
-  for (int i = 0; i < 8000; ++i) addresses.push_back(text[random() % text.size()]);
+  std::vector<std::uint64_t> addresses(8000);
+  for (auto& address : addresses) address = text[random() % text.size()];
   auto ours = symbolize_file(path, addresses);
   auto theirs = ask_llvm(path, addresses, oracle_names::source);
   for (std::size_t i = 0; i < ours.size() && i < theirs.size(); ++i) {

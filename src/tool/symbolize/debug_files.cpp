@@ -77,7 +77,9 @@ std::unique_ptr<elf_file> find_main(const std::string& module_path, const std::s
   }
   if (build_id.empty()) return nullptr;
   for (const auto& root : debug_paths) {
-    const auto whole = root + (path.starts_with('/') ? path : "/" + path);
+    auto whole = root;
+    if (!path.starts_with('/')) whole += '/';
+    whole += path;
     for (const auto& candidate :
          {whole, whole + ".debug", root + "/" + name_of(path), root + "/" + name_of(path) + ".debug"})
       if (auto file = open_with_build_id(candidate, build_id)) return file;

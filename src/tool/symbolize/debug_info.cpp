@@ -22,7 +22,7 @@ bool inside(const std::vector<address_range>& ranges, std::uint64_t address) {
 
 }  // namespace
 
-std::unique_ptr<debug_info> debug_info::open(const elf_file& file, std::vector<address_range> executable,
+std::unique_ptr<debug_info> debug_info::open(const elf_file& file, const std::vector<address_range>& executable,
                                              const std::vector<std::string>& debug_paths) {
   if (!file.has_debug_info()) return nullptr;
   std::unique_ptr<debug_info> info(new debug_info);

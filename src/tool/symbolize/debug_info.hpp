@@ -22,7 +22,7 @@ class debug_info {
  public:
   // Null when the file has no usable DWARF. `executable` limits what is believed: the linker leaves ranges of functions
   // that it dropped, at addresses that belong to nobody. The file must outlive the object.
-  static std::unique_ptr<debug_info> open(const elf_file& file, std::vector<address_range> executable,
+  static std::unique_ptr<debug_info> open(const elf_file& file, const std::vector<address_range>& executable,
                                           const std::vector<std::string>& debug_paths);
 
   // Index of the unit that covers the address; where several do, the one with the smallest range.

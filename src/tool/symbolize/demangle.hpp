@@ -9,8 +9,8 @@
 
 namespace heapledger {
 
-inline constexpr std::size_t mangled_name_limit_bytes = 16 * 1024;
-inline constexpr std::size_t demangled_name_limit_bytes = 256 * 1024;
+inline constexpr std::size_t mangled_name_limit_bytes = std::size_t{16} * 1024;
+inline constexpr std::size_t demangled_name_limit_bytes = std::size_t{256} * 1024;
 
 bool is_mangled(std::string_view name);
 std::string demangle(std::string_view name);

@@ -102,7 +102,7 @@ std::vector<address_range> elf_file::executable_ranges() const {
 }
 
 std::uint32_t elf_file::crc() const {
-  std::array<unsigned char, 64 * 1024> buffer;
+  std::array<unsigned char, std::size_t{64} * 1024> buffer;
   uLong value = crc32(0, nullptr, 0);
   off_t offset = 0;
   for (ssize_t got; (got = pread(fd_, buffer.data(), buffer.size(), offset)) > 0; offset += got)

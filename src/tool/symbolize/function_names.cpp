@@ -12,7 +12,7 @@ namespace heapledger::symbols {
 namespace {
 
 constexpr int chain_limit = 16;  // abstract origin of a specification of ...
-constexpr std::size_t name_limit_bytes = 64 * 1024;
+constexpr std::size_t name_limit_bytes = std::size_t{64} * 1024;
 
 bool follow(Dwarf_Die& die) {
   Dwarf_Attribute attribute;

@@ -141,6 +141,7 @@ class symbolizer {
 
   void advise(const std::vector<build>& builds, std::vector<symbolized_module>& modules) const {
     std::vector<std::string> paths;
+    paths.reserve(modules.size());
     for (const auto& each : modules) paths.push_back(target_.modules[each.module].path);
     const auto incomplete = [](const symbolized_module& each) {
       return each.symbols == module_symbols::functions_only || each.symbols == module_symbols::exports_only ||
