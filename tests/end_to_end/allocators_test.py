@@ -45,7 +45,7 @@ class Allocators(ledger.Case):
 
     def test_preload_of_the_user(self):
         """A library that the user preloads stays in the environment, and ours does not show."""
-        env = {"LD_PRELOAD": ledger.program("plain_environment.so")}
+        env = {"LD_PRELOAD": ledger.program("plugin_a.so")}
         done = self.assert_same(["/usr/bin/printenv", "LD_PRELOAD"], env=env)
         self.assertEqual(done.out.decode().strip(), env["LD_PRELOAD"])
 

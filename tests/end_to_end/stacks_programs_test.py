@@ -5,12 +5,12 @@ import subprocess
 import ledger
 from oracle_test import CMAKE, CPP, JQ, PERL, PYTHON, SQL
 
-CHECK = {"HEAPLEDGER_CHECK": "1", "PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0", "HOME": "/nonexistent"}
+ENVIRONMENT = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0", "HOME": "/nonexistent"}
 
 
 class Programs(ledger.Case):
     def checked(self, command, processes=1):
-        done = self.profile(command, env=CHECK)
+        done = self.profile(command, "--check", env=ENVIRONMENT)
         self.assertEqual(done.status, 0, done)
         self.assertGreaterEqual(len(done.reports), processes)
         for r in done.reports:

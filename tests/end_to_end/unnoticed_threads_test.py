@@ -47,15 +47,13 @@ class Threads(ledger.Case):
                     self.assertGreaterEqual(self.site(r, "site_handler")["allocations"], 2 * 2000)
 
     def test_fork_while_others_allocate(self):
-        done = self.same("forks", "fork", "40", processes=1 + 40 + 8)
-        children = done.of("forks")
-        self.assertEqual(len(children), 1 + 40 - 8 + 8, "parent, children that did not exec, grandchildren")
-        books = [self.site(r, "site_child") for r in children]
-        for book, r in zip(books, children):
-            # The parent has none; an intermediate child has its own 100, a grandchild as well.
-            self.assertIn(book["allocations"], (0, 100), r["process"])
-            self.assertEqual(book["frees"], book["allocations"] // 2, r["process"])
-        self.assertEqual(sum(b["allocations"] for b in books), 100 * 40)
+        done = self.same("forks", "fork", "40", processes=1 + 40)
+        books = [self.site(r, "site_child") for r in done.of("forks")]
+        # The parent has none of these blocks; 32 children, the 8 that exec later and 8 grandchildren have 100 each.
+        # What a child did between fork and exec may be left out when it was little.
+        self.assertEqual(sum(b["allocations"] == 0 for b in books), 1)
+        self.assertIn(sum(b["allocations"] == 100 and b["frees"] == 50 for b in books), range(40, 49))
+        self.assertEqual({b["allocations"] for b in books}, {0, 100})
 
     def test_vfork(self):
         self.same("forks", "vfork", "40", processes=1 + 20)
@@ -64,8 +62,9 @@ class Threads(ledger.Case):
         self.same("forks", "spawn", "40", processes=1 + 40)
 
     def test_exec(self):
-        done = self.same("forks", "exec", "20", processes=1 + 20)
-        self.assertEqual(len(done.of("forks")), 1 + 10)
+        # Ten children execute the program again; ten get an empty environment, and with it no profiler.
+        done = self.same("forks", "exec", "20", processes=1 + 10)
+        self.assertEqual(done.of("dash"), [])
 
     def test_no_follow(self):
         done = self.assert_same([ledger.program("forks"), "spawn", "5"], "--no-follow")

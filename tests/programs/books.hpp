@@ -59,10 +59,9 @@ struct books {
     b.frees++;
     b.freed_bytes += bytes;
     live_bytes -= static_cast<std::int64_t>(bytes);
-    if (last == block) {
-      b.temporaries++;
-      last = nullptr;
-    }
+    if (last != block) return;
+    b.temporaries++;
+    last = nullptr;
   }
   void add(const books& other) {
     for (std::size_t i = 0; i < site_capacity && other.names[i]; ++i) {
@@ -79,13 +78,16 @@ struct books {
 
 // What threads or known parts of the C++ library add beside the sites.
 struct beside {
-  unsigned threads = 0;          // made with made_thread(): the loader allocates and frees one block for each
-  bool emergency_pool = false;   // linked with libstdc++, which allocates 72,704 bytes for exceptions at start
-  long long known_peak = -1;     // of a program with threads
+  unsigned threads = 0;         // made with made_thread(): the loader allocates and frees one block for each
+  bool emergency_pool = false;  // linked with libstdc++, which allocates 72,704 bytes for exceptions at start
+  unsigned exceptions = 0;      // thrown and caught inside libstdc++: 136 bytes each, allocated and freed
+  long long known_peak = -1;    // of a program with threads
 };
 
 // The compiler may not assume anything about what a block holds, or that nobody looks at it.
-inline void escape(const void* block) { asm volatile("" : : "g"(block) : "memory"); }
+inline void escape(const void* block) {
+  asm volatile("" : : "g"(block) : "memory");
+}
 
 inline void check(bool good, const char* what, int line) {
   if (good) return;
@@ -98,7 +100,9 @@ inline void check(bool good, const char* what, int line) {
 
 // A pattern over the first MiB and the last 4 KiB of a block: huge blocks stay untouched in between.
 inline constexpr std::size_t pattern_bytes = 1 << 20;
-inline unsigned char pattern_at(std::size_t i, unsigned seed) { return static_cast<unsigned char>(i * 31 + seed * 7 + 1); }
+inline unsigned char pattern_at(std::size_t i, unsigned seed) {
+  return static_cast<unsigned char>(i * 31 + seed * 7 + 1);
+}
 inline void fill(void* block, std::size_t bytes, unsigned seed) {
   auto* p = static_cast<unsigned char*>(block);
   if (bytes > pattern_bytes + 4096) std::memset(p + bytes - 4096, 0x5a, 4096);
@@ -126,8 +130,8 @@ inline void put(int file, const char* format, auto... values) {
 inline void write_books(const char* path, const books& all, const beside& extra = {}) {
   int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   CHECK(file >= 0);
-  put(file, "{\"threads\": %u, \"emergency_pool\": %d, \"peak_bytes\": %lld, \"sites\": {", extra.threads,
-      static_cast<int>(extra.emergency_pool),
+  put(file, "{\"threads\": %u, \"emergency_pool\": %d, \"exceptions\": %u, \"peak_bytes\": %lld, \"sites\": {",
+      extra.threads, static_cast<int>(extra.emergency_pool), extra.exceptions,
       extra.known_peak >= 0 ? extra.known_peak : static_cast<long long>(all.peak_bytes));
   for (std::size_t i = 0; i < site_capacity && all.names[i]; ++i) {
     const book& b = all.sites[i];

@@ -19,4 +19,6 @@ __attribute__((destructor)) static void end(void) {
   kept = site_library(1111);  // never freed
 }
 
-void* books_library_block(size_t bytes) { return site_library(bytes); }
+void* books_library_block(size_t bytes) {
+  return site_library(bytes);
+}

@@ -8,18 +8,18 @@ static void release(const char* site, void* block, std::size_t bytes) {
   free(block);
 }
 
-#define MAKER(name)                     \
-  SITE void* name(std::size_t bytes) {  \
-    void* p = malloc(bytes);            \
-    CHECK(p);                           \
-    all.took(#name, p, bytes);          \
-    return p;                           \
+#define MAKER(name)                    \
+  SITE void* name(std::size_t bytes) { \
+    void* p = malloc(bytes);           \
+    CHECK(p);                          \
+    all.took(#name, p, bytes);         \
+    return p;                          \
   }
-MAKER(site_early)   // gone before the peak
-MAKER(site_base)    // there all the time
-MAKER(site_hill)    // at every peak, with changing size
-MAKER(site_late)    // only after the peak
-MAKER(site_flicker) // temporaries on the way
+MAKER(site_early)    // gone before the peak
+MAKER(site_base)     // there all the time
+MAKER(site_hill)     // at every peak, with changing size
+MAKER(site_late)     // only after the peak
+MAKER(site_flicker)  // temporaries on the way
 
 int main(int argc, char** argv) {
   CHECK(argc == 2);

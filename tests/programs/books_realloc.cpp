@@ -1,4 +1,5 @@
-// realloc in every shape: from nothing, to nothing, in place, moving, across the borders of 64 KiB and 128 KiB, failing.
+// realloc in every shape: from nothing, to nothing, in place, moving, across the borders of 64 KiB and 128 KiB,
+// failing.
 #include <errno.h>
 #include <malloc.h>
 
@@ -24,8 +25,8 @@ static void* resize(const char* from, const char* to, void* block, std::size_t o
   return fresh;
 }
 
-static const std::size_t steps[] = {1,     24,    25,    40,     56,     57,     1000,   1032,    1033,  65000, 65527, 65528,
-                                    65536, 65537, 70000, 131000, 131048, 131072, 131073, 1000000, 5 << 20};
+static const std::size_t steps[] = {1,     24,    25,    40,    56,     57,     1000,   1032,   1033,    65000,  65527,
+                                    65528, 65536, 65537, 70000, 131000, 131048, 131072, 131073, 1000000, 5 << 20};
 
 SITE void site_pairs() {  // every size to every other
   for (std::size_t from : steps) {
@@ -67,7 +68,8 @@ SITE void* site_origin(std::size_t bytes) {
   return p;
 }
 SITE void site_elsewhere() {  // resized by another function: the old account is credited
-  for (std::size_t n : steps) release("site_elsewhere", resize("site_origin", "site_elsewhere", site_origin(n), n, n + 9), n + 9);
+  for (std::size_t n : steps)
+    release("site_elsewhere", resize("site_origin", "site_elsewhere", site_origin(n), n, n + 9), n + 9);
 }
 
 SITE void site_to_zero() {  // glibc frees and returns NULL

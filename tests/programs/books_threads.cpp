@@ -60,7 +60,9 @@ SITE void* site_resized(test::books& mine, void* p, std::size_t old_bytes, std::
   return fresh;
 }
 
-static std::size_t size_of(unsigned who, std::size_t i) { return (i * 37 + who * 11) % 900 + (i % 50 == 0 ? 70000 : 0); }
+static std::size_t size_of(unsigned who, std::size_t i) {
+  return (i * 37 + who * 11) % 900 + (i % 50 == 0 ? 70000 : 0);
+}
 
 static void* work(void* argument) {
   auto who = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(argument));

@@ -41,12 +41,14 @@ static void enter(void) {
   while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire)) {
   }
 }
-static void leave(void) { atomic_flag_clear_explicit(&lock, memory_order_release); }
+static void leave(void) {
+  atomic_flag_clear_explicit(&lock, memory_order_release);
+}
 
 static struct entry* slot_of(void* block) {
   if (!table) {
-    table = mmap(NULL, table_slots * sizeof *table, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    table = mmap(NULL, table_slots * sizeof *table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
   }
   uint64_t slot = ((uintptr_t)block >> 4) * 0x9E3779B97F4A7C15u >> 40;
   while (table[slot].block && table[slot].block != block) slot = (slot + 1) & (table_slots - 1);
@@ -100,11 +102,21 @@ static void unbook(void* block, void* caller) {
 
 #define CALLER __builtin_return_address(0)
 
-void* malloc(size_t bytes) { return booked(__libc_malloc(bytes), bytes, CALLER); }
-void* calloc(size_t count, size_t bytes) { return booked(__libc_calloc(count, bytes), count * bytes, CALLER); }
-void* memalign(size_t alignment, size_t bytes) { return booked(__libc_memalign(alignment, bytes), bytes, CALLER); }
-void* aligned_alloc(size_t alignment, size_t bytes) { return booked(__libc_memalign(alignment, bytes), bytes, CALLER); }
-void* valloc(size_t bytes) { return booked(__libc_memalign(4096, bytes), bytes, CALLER); }
+void* malloc(size_t bytes) {
+  return booked(__libc_malloc(bytes), bytes, CALLER);
+}
+void* calloc(size_t count, size_t bytes) {
+  return booked(__libc_calloc(count, bytes), count * bytes, CALLER);
+}
+void* memalign(size_t alignment, size_t bytes) {
+  return booked(__libc_memalign(alignment, bytes), bytes, CALLER);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  return booked(__libc_memalign(alignment, bytes), bytes, CALLER);
+}
+void* valloc(size_t bytes) {
+  return booked(__libc_memalign(4096, bytes), bytes, CALLER);
+}
 void* pvalloc(size_t bytes) {
   if (bytes > PTRDIFF_MAX) {
     errno = ENOMEM;
@@ -150,7 +162,9 @@ static void* resized(void* block, size_t bytes, void* caller) {
   leave();
   return booked(fresh, bytes, caller);
 }
-void* realloc(void* block, size_t bytes) { return resized(block, bytes, CALLER); }
+void* realloc(void* block, size_t bytes) {
+  return resized(block, bytes, CALLER);
+}
 void* reallocarray(void* block, size_t count, size_t bytes) {
   size_t product;
   if (__builtin_mul_overflow(count, bytes, &product)) {

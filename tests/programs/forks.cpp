@@ -39,8 +39,10 @@ static int child_of_fork(unsigned i, void* inherited) {
   site_child();
   free(inherited);  // the parent's block, in the child's copy of the heap
   switch (i % 5) {
-    case 0: _exit(10);
-    case 1: std::exit(11);
+    case 0:
+      _exit(10);
+    case 1:
+      std::exit(11);
     case 2: {
       pid_t grandchild = fork();
       CHECK(grandchild >= 0);
@@ -50,8 +52,12 @@ static int child_of_fork(unsigned i, void* inherited) {
       }
       _exit(status_of(grandchild));
     }
-    case 3: execl("/bin/sh", "sh", "-c", "exit 13", nullptr); _exit(99);
-    default: raise(SIGKILL); _exit(99);
+    case 3:
+      execl("/bin/sh", "sh", "-c", "exit 13", nullptr);
+      _exit(99);
+    default:
+      raise(SIGKILL);
+      _exit(99);
   }
 }
 

@@ -87,11 +87,14 @@ static void destructors(unsigned count) {
     }).join();
   }
   pthread_t last;
-  CHECK(!pthread_create(&last, nullptr, [](void*) -> void* {
-    pthread_setspecific(key, reinterpret_cast<void*>(std::uintptr_t{1}));
-    test::escape(mine.text.data());
-    pthread_exit(nullptr);
-  }, nullptr));
+  CHECK(!pthread_create(
+      &last, nullptr,
+      [](void*) -> void* {
+        pthread_setspecific(key, reinterpret_cast<void*>(std::uintptr_t{1}));
+        test::escape(mine.text.data());
+        pthread_exit(nullptr);
+      },
+      nullptr));
   pthread_join(last, nullptr);
 }
 
@@ -99,10 +102,15 @@ int main(int argc, char** argv) {
   CHECK(argc == 3);
   std::string mode = argv[1];
   auto count = static_cast<unsigned>(std::atoi(argv[2]));
-  if (mode == "short") short_lived(count);
-  else if (mode == "at_once") at_once(count);
-  else if (mode == "at_exit") at_exit(count);
-  else if (mode == "destructors") destructors(count);
-  else CHECK(!"mode");
+  if (mode == "short")
+    short_lived(count);
+  else if (mode == "at_once")
+    at_once(count);
+  else if (mode == "at_exit")
+    at_exit(count);
+  else if (mode == "destructors")
+    destructors(count);
+  else
+    CHECK(!"mode");
   test::put(1, "%s %u, %u destroyed\n", argv[1], count, destroyed.load());
 }

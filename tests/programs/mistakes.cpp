@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     test::escape(block);
     free(block);
   } else if (mode == "double_delete") {
-    void* block = site_planted(2000);
+    void* block = site_planted(200);
     ::operator delete(block);
     test::escape(block);
     ::operator delete(block);

@@ -21,7 +21,9 @@ void operator delete(void* block) noexcept {
   CHECK(!std::memcmp(start, "own header ....", 16));
   std::free(start);
 }
-void operator delete(void* block, std::size_t) noexcept { ::operator delete(block); }
+void operator delete(void* block, std::size_t) noexcept {
+  ::operator delete(block);
+}
 
 struct base {
   std::uint64_t value[4];

@@ -17,8 +17,12 @@ __attribute__((noinline)) void* NAMED(site_plugin_, WHICH)(size_t bytes) {
   return block;
 }
 
-__attribute__((constructor)) static void begin(void) { kept = NAMED(site_plugin_, WHICH)(64); }
-__attribute__((destructor)) static void end(void) { free(kept); }
+__attribute__((constructor)) static void begin(void) {
+  kept = NAMED(site_plugin_, WHICH)(64);
+}
+__attribute__((destructor)) static void end(void) {
+  free(kept);
+}
 
 void* plugin_work(size_t bytes) {
   void* volatile block = NAMED(site_plugin_, WHICH)(bytes);

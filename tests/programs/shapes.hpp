@@ -30,7 +30,8 @@ inline void take(const char* site, const char* within, std::size_t bytes) {
 inline void print() {
   for (const expected& e : all) {
     if (!e.site) break;
-    test::put(1, "{\"site\": \"%s\", \"allocations\": %lu, \"bytes\": %lu, \"within\": [", e.site, e.allocations, e.bytes);
+    test::put(1, "{\"site\": \"%s\", \"allocations\": %lu, \"bytes\": %lu, \"within\": [", e.site, e.allocations,
+              e.bytes);
     const char* separator = "";
     for (const char* name = e.within; *name;) {
       std::size_t length = std::strcspn(name, " ");
@@ -45,12 +46,12 @@ inline void print() {
 }  // namespace shape
 
 // A site: a function that allocates, keeps nothing, and is no tail call.
-#define SHAPE_SITE(name, within)                \
-  SHAPE void name(std::size_t bytes) {          \
-    void* p = malloc(bytes);                    \
-    CHECK(p);                                   \
-    shape::take(#name, within, bytes);          \
-    test::escape(p);                            \
-    free(p);                                    \
-    asm volatile("" : : : "memory");            \
+#define SHAPE_SITE(name, within)       \
+  SHAPE void name(std::size_t bytes) { \
+    void* p = malloc(bytes);           \
+    CHECK(p);                          \
+    shape::take(#name, within, bytes); \
+    test::escape(p);                   \
+    free(p);                           \
+    asm volatile("" : : : "memory");   \
   }

@@ -64,7 +64,9 @@ SHAPE [[gnu::target("avx")]] void with_vectors(std::size_t bytes) {
 
 // The frame of tail_caller is gone (with optimisation): its caller must show all the same.
 SHAPE_SITE(site_tail, "frames main")
-SHAPE void tail_caller(std::size_t bytes) { site_tail(bytes); }
+SHAPE void tail_caller(std::size_t bytes) {
+  site_tail(bytes);
+}
 
 SHAPE_SITE(site_arguments, "many_arguments frames main")
 SHAPE void many_arguments(int a, int b, int c, int d, int e, int f, std::size_t g, std::size_t h, std::size_t i, ...) {

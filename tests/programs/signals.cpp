@@ -117,15 +117,21 @@ SITE void site_jumper(unsigned depth) {
   test::escape(&depth);
 }
 static void jumping(int flags) {
-  handle(SIGUSR1, [](int) {
-    handled++;
-    site_handler(24);
-    siglongjmp(jump, 1);
-  }, flags);
-  handle(SIGSEGV, [](int) {
-    handled++;
-    siglongjmp(jump, 2);
-  }, flags);
+  handle(
+      SIGUSR1,
+      [](int) {
+        handled++;
+        site_handler(24);
+        siglongjmp(jump, 1);
+      },
+      flags);
+  handle(
+      SIGSEGV,
+      [](int) {
+        handled++;
+        siglongjmp(jump, 2);
+      },
+      flags);
   static unsigned i;
   static volatile int* volatile nowhere = nullptr;
   for (i = 0; i < 300; ++i) {
@@ -141,12 +147,15 @@ static void alternate() {
   stack_t stack = {memory, 0, sizeof memory};
   CHECK(!sigaltstack(&stack, nullptr));
   jumping(SA_ONSTACK);
-  handle(SIGUSR2, [](int) {
-    volatile char here = 0;
-    CHECK(const_cast<char*>(&here) >= memory && const_cast<char*>(&here) < memory + sizeof memory);
-    site_handler(40);
-    handled++;
-  }, SA_ONSTACK);
+  handle(
+      SIGUSR2,
+      [](int) {
+        volatile char here = 0;
+        CHECK(const_cast<char*>(&here) >= memory && const_cast<char*>(&here) < memory + sizeof memory);
+        site_handler(40);
+        handled++;
+      },
+      SA_ONSTACK);
   for (int i = 0; i < 300; ++i) {
     raise(SIGUSR2);
     site_worker(17);
@@ -156,11 +165,16 @@ static void alternate() {
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   std::string mode = argv[1];
-  if (mode == "allocating") allocating();
-  else if (mode == "interrupting") interrupting();
-  else if (mode == "jumping") jumping(0);
-  else if (mode == "alternate") alternate();
-  else CHECK(!"mode");
+  if (mode == "allocating")
+    allocating();
+  else if (mode == "interrupting")
+    interrupting();
+  else if (mode == "jumping")
+    jumping(0);
+  else if (mode == "alternate")
+    alternate();
+  else
+    CHECK(!"mode");
   tick(0);
   test::put(1, "%s: %s\n", argv[1], handled >= 300 ? "handled" : "not handled");
 }

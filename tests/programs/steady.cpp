@@ -15,7 +15,9 @@ SITE void site_steady(std::size_t bytes) {
 }
 
 // 2^18 stacks: each bit of the number chooses one of two calls.
-SITE void site_leaf(unsigned) { test::escape(malloc(8)); }
+SITE void site_leaf(unsigned) {
+  test::escape(malloc(8));
+}
 template <int Depth>
 [[gnu::noinline]] void branch(unsigned number);
 template <>
@@ -55,4 +57,5 @@ int main(int argc, char** argv) {
   } else {
     for (unsigned long i = std::strtoul(argv[1], nullptr, 10); i > 0; --i) site_steady(i % 1000);
   }
+  test::put(1, "done\n");
 }

@@ -8,8 +8,10 @@
 #include <string>
 
 #include "report_sample.hpp"
+#include "tool/report/loss_words.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/text.hpp"
+#include "wire/segment.hpp"
 
 namespace heapledger::report {
 namespace {
@@ -141,6 +143,13 @@ TEST(report_text, a_hostile_profile_cannot_drive_the_terminal) {
     for (std::string line; std::getline(lines, line);) clean += terminal_text(line) + "\n";
     return clean;
   }());
+}
+
+TEST(report_text, every_loss_of_the_segment_has_words) {
+  for (const char* name : wire::loss_names) {
+    EXPECT_EQ(loss_text(name, 2).find("no words"), std::string::npos) << name;
+    EXPECT_EQ(loss_text(name, 2).find(name), std::string::npos) << name;
+  }
 }
 
 TEST(report_text, memory_parts_shown_add_up_to_the_rss_shown) {

@@ -76,22 +76,24 @@ void look_up(Function*& out, const char* name) {
   out = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-bool ours(const char* name, const void* own) { return dlsym(RTLD_DEFAULT, name) == own; }
+// Whether a name means our definition to the program. Its address, taken here, would be the program's own.
+bool ours(const char* name) {
+  dl_find_object probe;
+  const void* found = dlsym(RTLD_DEFAULT, name);
+  return _dl_find_object(&bootstrap_used, &probe) == 0 && found >= probe.dlfo_map_start && found < probe.dlfo_map_end;
+}
+
+// The forms that every other form falls back to, by the standard. A program that replaces one of them expects the others
+// to call it.
+bool no_operator_replaced() {
+  constexpr const char* names[] = {"_Znwm",   "_Znam",  "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZdlPv",
+                                   "_ZdlPvm", "_ZdaPv", "_ZdlPvSt11align_val_t"};
+  for (const char* name : names)
+    if (!ours(name)) return false;
+  return true;
+}
 
 }  // namespace
-
-// The forms that every other form falls back to, by the standard. A program that replaces one of them expects the
-// others to call it.
-extern "C" {
-void* _Znwm(std::size_t);
-void* _Znam(std::size_t);
-void* _ZnwmRKSt9nothrow_t(std::size_t, const void*);
-void* _ZnwmSt11align_val_t(std::size_t, std::size_t);
-void _ZdlPv(void*);
-void _ZdaPv(void*);
-void _ZdlPvm(void*, std::size_t);
-void _ZdlPvSt11align_val_t(void*, std::size_t);
-}
 
 bool find_next_allocator() {
   next_allocator found = next;
@@ -107,12 +109,7 @@ bool find_next_allocator() {
       found.memalign == nullptr || found.aligned_alloc == nullptr || found.posix_memalign == nullptr ||
       found.usable_size == nullptr)
     return false;
-  found.cxx_direct = ours("_Znwm", reinterpret_cast<void*>(_Znwm)) && ours("_Znam", reinterpret_cast<void*>(_Znam)) &&
-                     ours("_ZdlPv", reinterpret_cast<void*>(_ZdlPv)) && ours("_ZdaPv", reinterpret_cast<void*>(_ZdaPv)) &&
-                     ours("_ZnwmRKSt9nothrow_t", reinterpret_cast<void*>(_ZnwmRKSt9nothrow_t)) &&
-                     ours("_ZnwmSt11align_val_t", reinterpret_cast<void*>(_ZnwmSt11align_val_t)) &&
-                     ours("_ZdlPvm", reinterpret_cast<void*>(_ZdlPvm)) &&
-                     ours("_ZdlPvSt11align_val_t", reinterpret_cast<void*>(_ZdlPvSt11align_val_t));
+  found.cxx_direct = no_operator_replaced();
   found.glibc = chunk_sizes_agree(found);
   next = found;
   return true;

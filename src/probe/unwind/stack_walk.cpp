@@ -23,6 +23,17 @@ bool at_process_start(const frame_state& state) {
   return reinterpret_cast<std::uint64_t>(__libc_stack_end) - state.rsp <= alignment_room;
 }
 
+// The end of the stack that holds `rsp`. Frame pointers are followed no further: in code built without them rbp holds
+// anything, often the address of a readable heap node. On a stack that is not the thread's own (a fiber's, a signal
+// handler's) the end is not known, and a guess.
+std::uint64_t end_of_stack(std::uint64_t rsp) {
+  constexpr std::uint64_t largest_stack = std::uint64_t{1} << 32, guess = 64 * 1024;
+  const auto thread = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());  // glibc keeps it above the stack
+  const auto main = reinterpret_cast<std::uint64_t>(__libc_stack_end);
+  if (thread - rsp < largest_stack) return thread;
+  return main - rsp < largest_stack ? main : rsp + guess;
+}
+
 stack_cut cut_of(step_end end, const frame_state& state) {
   switch (end) {
     case step_end::no_rule: return at_process_start(state) ? stack_cut::none : stack_cut::no_rule;
@@ -86,6 +97,7 @@ std::uint32_t stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_
   std::uint32_t kept = count_;  // remembered frames that may still be part of the stack
   frame_state state = caller;
   stack_cut cut = stack_cut::none;
+  const std::uint64_t stack_end = frame_pointers_ ? end_of_stack(rsp) : 0;
   for (;;) {
     while (kept != 0 && frames_[kept - 1].rsp < state.rsp) --kept;
     if (kept != 0 && matches(frames_[kept - 1], state)) {
@@ -111,7 +123,10 @@ std::uint32_t stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_
     const bool exact = HL_UNLIKELY((state.pc & wire::node_exact_address) != 0);
     const rule how = frame_pointers_ ? frame_pointer_rule : rules.find(state.pc & ~wire::node_exact_address, !exact);
     step.rbp_is_free = !how.needs_rbp();
-    const step_end end = take_step(how, step, state);
+    step_end end = step_end::bounds;
+    if (!frame_pointers_ || stack_end - (state.rbp + 16) < stack_end - state.rsp) end = take_step(how, step, state);
+    if (frame_pointers_ && end == step_end::stepped && rules.find(state.pc, true).kind == rule_kind::unknown)
+      end = step_end::bounds;  // no code: the word next to what rbp pointed to was no return address
     if (HL_LIKELY(end == step_end::stepped)) continue;
     kept = 0;
     if (end == step_end::needs_registers && full_walk(caller, steps)) {

@@ -20,7 +20,8 @@ std::vector<symbol_gap> symbol_gaps(const profile& p) {
   }
   std::erase_if(gaps, [&](const symbol_gap& gap) {
     if (gap.without_name != 0) return false;
-    return 2 * gap.without_line < gap.places || gap.places == 0 || is_system_runtime(p.modules[gap.module].path);
+    if (gap.without_line < 2) return true;  // _start has none anywhere
+    return 2 * gap.without_line < gap.places || is_system_runtime(p.modules[gap.module].path);
   });
   std::stable_sort(gaps.begin(), gaps.end(), [](const symbol_gap& a, const symbol_gap& b) {
     return a.without_name + a.without_line > b.without_name + b.without_line;

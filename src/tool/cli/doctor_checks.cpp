@@ -10,14 +10,15 @@
 
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "tool/collect/environment.hpp"
 #include "tool/collect/program_check.hpp"
+#include "tool/profile/error.hpp"
 #include "tool/report/units.hpp"
 
 namespace heapledger::cli {
@@ -35,13 +36,11 @@ bool at_least(const char* version, int major, int minor) {
 }
 
 diagnosis examine_probe() {
-  std::array<char, PATH_MAX> buffer{};
-  const ssize_t length = readlink("/proc/self/exe", buffer.data(), buffer.size() - 1);
-  if (length <= 0) return {health::problem, "probe", "/proc is not mounted, and heapledger needs it"};
-  const auto folder = std::filesystem::path(std::string(buffer.data(), static_cast<std::size_t>(length))).parent_path();
-  const auto probe = (folder / "../lib/heapledger/libheapledger.so").lexically_normal();
-  if (access(probe.c_str(), R_OK) == 0) return {health::good, "probe", probe.string()};
-  return {health::problem, "probe", fmt::format("{}: {}; install heapledger again", probe.string(), strerror(errno))};
+  try {
+    return {health::good, "probe", collect::find_probe()};
+  } catch (const input_error& error) {
+    return {health::problem, "probe", error.what()};
+  }
 }
 
 diagnosis examine_system() {

@@ -232,6 +232,8 @@ run_options parse_run(std::span<const std::string> given_words, const environmen
 
   line.parse(std::move(ours));
   twins.take();
+  if (const char* check = environment("HEAPLEDGER_CHECK"); check != nullptr && *check != 0 && *check != '0')
+    options.check = true;
   const char* leaks = environment("HEAPLEDGER_LEAKS");
   if (leaks != nullptr && *leaks != '\0' && truth_value("HEAPLEDGER_LEAKS", leaks)) {
     throw usage_error("HEAPLEDGER_LEAKS is set, and --leaks is not in this version; unset it");

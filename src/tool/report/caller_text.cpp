@@ -43,7 +43,7 @@ class caller_writer {
         return;
       }
       const std::size_t others = here.children.size() - 1;
-      const std::string note = others == 0 ? "" : " (+" + counted(others, "other caller)", "other callers)");
+      const std::string note = others == 0 ? "" : " (+" + counted(others, "other)", "others)");
       node = here.children.front();
       page_.line(frame_line(profile_, prefix, tree_.nodes[node], page_.width(), note));
     }
@@ -55,7 +55,8 @@ class caller_writer {
     std::size_t shown = 0;
     while (shown < here.children.size()) {
       const bool matters =
-          shown == 0 || (shown < branches_shown && value(tree_.nodes[here.children[shown]]) >= smallest_branch * site);
+          (shown == 0 && branchings == 1) ||
+          (shown < branches_shown && value(tree_.nodes[here.children[shown]]) >= smallest_branch * site);
       if (!matters) break;
       ++shown;
     }
@@ -72,7 +73,8 @@ class caller_writer {
     if (shown < here.children.size()) {
       const std::size_t more = here.children.size() - shown;
       page_.line(fmt::format("{}{}{}  {}", prefix, corner(true), percent_text(rest, options_.total),
-                             counted(more, "more caller", "more callers")),
+                             shown == 0 ? counted(more, "caller, none large", "callers, none large")
+                                        : counted(more, "more caller", "more callers")),
                  tone::faint);
     }
   }

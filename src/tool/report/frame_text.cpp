@@ -38,8 +38,7 @@ std::string frame_place(const profile& p, const analyse::frame_ref& frame, std::
 
 std::string frame_line(const profile& p, std::string_view prefix, const analyse::caller& caller, std::size_t width,
                        std::string_view words) {
-  const std::string note =
-      caller.cycle == 1 ? fmt::format(" (recursive, x{}){}", caller.times, words) : std::string(words);
+  const std::string note = caller.cycle == 1 ? fmt::format(" (x{}){}", caller.times, words) : std::string(words);
   const std::size_t place_width = std::clamp<std::size_t>(width / 3, 26, 44);
   const std::string place = frame_place(p, caller.frame, caller.lines, caller.more_lines, place_width);
   const std::size_t used = columns(prefix) + columns(note);

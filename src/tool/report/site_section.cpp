@@ -20,7 +20,7 @@ constexpr std::size_t sites_shown_in_full = 3;
 constexpr double share_shown_in_full = 0.10;
 constexpr double share_worth_listing = 0.005;
 constexpr double share_of_largest = 0.10;  // where all are small
-constexpr std::size_t depth_that_matters = 10;
+constexpr std::size_t depth_that_matters = 8;
 constexpr std::size_t depth_of_an_aside = 5;
 constexpr const char* margin = "     ";
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "tool/analyse/sizes.hpp"
 #include "tool/analyse/threads.hpp"
@@ -118,20 +119,21 @@ void write_sizes(page& page, const profile& p) {
 
 void write_memory(page& page, const profile& p) {
   if (!p.memory && !p.memory_peak) return;
+  std::vector<const memory_map*> maps;
+  if (p.memory_peak) maps.push_back(&*p.memory_peak);
+  if (p.memory && !(p.memory_peak && p.memory_peak->time_ns == p.memory->time_ns)) maps.push_back(&*p.memory);
   const bool running = p.process.ended == ending::running;
   page.heading("Resident memory (RSS): what it consists of");
   std::string head = fmt::format("  {:<14}", "");
-  if (p.memory_peak) head += fmt::format("{:>18}", fmt::format("at {}", seconds_text(p.memory_peak->time_ns)));
-  if (p.memory) {
-    head += fmt::format("{:>18}", running ? "now" : fmt::format("at {}", seconds_text(p.memory->time_ns)));
+  for (const auto* map : maps) {
+    const bool now = running && p.memory && map == &*p.memory;
+    head += fmt::format("{:>18}", now ? "now" : fmt::format("at {}", seconds_text(map->time_ns)));
   }
   page.line(head, tone::faint);
 
   const auto row = [&](std::string_view label, auto&& cell, std::string_view meaning, tone tone) {
     std::string line = fmt::format("  {:<14}", label);
-    for (const auto* map : {&p.memory_peak, &p.memory}) {
-      if (*map) line += fmt::format("{:>14} KiB", signed_count_text(cell(kib_column(**map))));
-    }
+    for (const auto* map : maps) line += fmt::format("{:>14} KiB", signed_count_text(cell(kib_column(*map))));
     page.line(meaning.empty() ? line : fmt::format("{}   {}", line, meaning), tone);
   };
   for (std::size_t i = 0; i < memory_parts.size(); ++i) {
@@ -139,8 +141,8 @@ void write_memory(page& page, const profile& p) {
         memory_parts[i].label, [i](const kib_column& column) { return column.parts[i]; }, memory_parts[i].meaning,
         tone::plain);
   }
-  const bool complete = (!p.memory || kib_column(*p.memory).unexplained == 0) &&
-                        (!p.memory_peak || kib_column(*p.memory_peak).unexplained == 0);
+  const bool complete =
+      std::all_of(maps.begin(), maps.end(), [](const memory_map* map) { return kib_column(*map).unexplained == 0; });
   if (!complete) {
     row(
         "not explained", [](const kib_column& column) { return column.unexplained; }, "", tone::plain);
@@ -149,7 +151,7 @@ void write_memory(page& page, const profile& p) {
       "RSS", [](const kib_column& column) { return column.total; }, "", tone::bold);
 
   const bool negative =
-      (p.memory && p.memory->allocator_bytes < 0) || (p.memory_peak && p.memory_peak->allocator_bytes < 0);
+      std::any_of(maps.begin(), maps.end(), [](const memory_map* map) { return map->allocator_bytes < 0; });
   if (negative) {
     page.paragraph("Allocator is below zero where live blocks were never written to, or are swapped out.", 2,
                    tone::faint);

@@ -32,7 +32,9 @@ std::string advice_for(module_symbols state, const std::string& package, const s
                          build_id.substr(0, shown_digits), other_build_id.substr(0, shown_digits));
     case module_symbols::missing:
       return build_id.empty() ? std::string("the file is not on this machine, and it had no build-id to find a copy by")
-                              : std::string("the file is not on this machine: bring it, or its debug file");
+                              : std::string(
+                                    "the file is not on this machine: name a folder with a copy, or its debug file, by "
+                                    "--debug-path");
   }
   return {};
 }

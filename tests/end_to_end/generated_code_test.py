@@ -1,0 +1,60 @@
+"""What the probe promises of its own machine code: what it needs and exports, and that the fast paths take no lock, make no
+call but the next allocator's, and reach thread-local storage without asking the dynamic linker."""
+
+import os
+import re
+import subprocess
+import unittest
+
+import ledger
+
+PROBE = os.path.join(os.path.dirname(os.path.dirname(ledger.BIN)), "lib", "heapledger", "libheapledger.so")
+
+C_FUNCTIONS = {"malloc", "calloc", "realloc", "reallocarray", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc",
+               "pvalloc", "malloc_usable_size", "free_sized", "free_aligned_sized", "cfree"}
+EXEC_FUNCTIONS = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat", "posix_spawn",
+                  "posix_spawnp", "system", "popen"}
+OPERATORS = re.compile(r"_Z(nw|na|dl|da)[A-Za-z0-9_]*$")
+FAST = ("malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "calloc")
+
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+class GeneratedCode(unittest.TestCase):
+    def test_needs_only_libc_and_the_loader(self):
+        needed = set(re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-dW", PROBE)))
+        self.assertLessEqual(needed, {"libc.so.6", "ld-linux-x86-64.so.2"})
+
+    def test_exports(self):
+        names = set(run("nm", "-D", "--defined-only", "--format=just-symbols", PROBE).split())
+        others = {name for name in names if not OPERATORS.match(name)}
+        self.assertEqual(others, C_FUNCTIONS | EXEC_FUNCTIONS)
+        self.assertEqual(len(names - others), 20, "operators new and delete")
+
+    def test_thread_local_storage(self):
+        self.assertNotIn("__tls_get_addr", run("nm", "-D", PROBE))
+        size = re.search(r"TLS\s+\S+\s+\S+\s+\S+\s+\S+\s+(0x\S+)", run("readelf", "-lW", PROBE))
+        self.assertLessEqual(int(size.group(1), 16), 64, "bytes of static thread-local storage")
+
+    def fast_path(self, name):
+        """The instructions of a function, without the parts that the compiler put out of the way."""
+        text = run("objdump", "-d", "--no-show-raw-insn", f"--disassemble={name}", PROBE)
+        lines = text.split(f"<{name}>:\n")[1].split("\n\n")[0].splitlines()
+        return [line.split("\t", 1)[1].strip() for line in lines if "\t" in line]
+
+    def test_fast_paths(self):
+        for name in FAST:
+            with self.subTest(function=name):
+                code = self.fast_path(name)
+                self.assertGreater(len(code), 40, "the books are inline")
+                self.assertEqual([line for line in code if line.startswith(("lock", "xchg   %e", "xchg   %r", "syscall"))], [])
+                calls = [line for line in code if line.startswith("call")]
+                self.assertLessEqual(len(calls), 2, calls)
+                for line in calls:  # through a table: the next allocator's function, and its usable size where that is a call
+                    self.assertIn("*", line, calls)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
