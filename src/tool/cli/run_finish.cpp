@@ -14,12 +14,10 @@ namespace {
 constexpr std::uint64_t interlude_bytes = 1 << 20;
 constexpr std::size_t batch_limit = 2'000'000;  // nodes, stacks and places: some 200 MiB
 
-// Nothing was allocated; or the short life of a child between fork and exec, most of it its parent's leftovers.
-bool is_worth_a_file(const collect::process_watch& image, const profile& collected, bool is_root) {
-  const auto totals = collected.totals();
-  if (image.now() == collect::process_watch::state::replaced && collected.process.forked)
-    return totals.allocated_bytes >= interlude_bytes;
-  return is_root || totals.allocations != 0;
+// Not worth one is the short life of a child between fork and exec, most of it its parent's leftovers.
+bool is_worth_a_file(const collect::process_watch& image, const profile& collected) {
+  const bool is_interlude = image.now() == collect::process_watch::state::replaced && collected.process.forked;
+  return !is_interlude || collected.totals().allocated_bytes >= interlude_bytes;
 }
 
 std::string program_of(const profile& collected) {
@@ -33,7 +31,7 @@ std::string program_of(const profile& collected) {
 void profile_writer::take(batch& to, const collect::process_watch& image) {
   try {
     auto collected = image.collect();
-    if (collected && is_worth_a_file(image, *collected, image.pid() == root_)) {
+    if (collected && is_worth_a_file(image, *collected)) {
       to.size += collected->nodes.size() + collected->stacks.size() + collected->locations.size();
       to.profiles.push_back(std::move(*collected));
       to.images.push_back(&image);

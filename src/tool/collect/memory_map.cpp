@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tool/collect/process.hpp"
 #include "tool/collect/segment.hpp"
@@ -13,6 +14,7 @@ namespace {
 constexpr std::size_t smaps_limit = std::size_t{256} << 20;
 constexpr std::uint64_t usual_cost_share = 200;  // 1/200 of the time
 constexpr std::uint64_t rising_cost_share = 100;
+constexpr std::uint64_t resting_cost_share = 5000;
 
 }  // namespace
 
@@ -36,10 +38,13 @@ memory_map to_memory_map(const resident_parts& parts, const wire::segment_header
   return map;
 }
 
-bool memory_sampler::is_sorting_due(const quick_totals& totals, std::uint64_t now_ns) const {
+bool memory_sampler::is_sorting_due(const resident_totals& resident, const quick_totals& totals,
+                                    std::uint64_t now_ns) const {
   if (!sorted_) return true;
   const bool rises = totals.live_bytes() > sorted_live_bytes_ + sorted_live_bytes_ / 4;
-  return now_ns - sorted_ns_ >= sorting_cost_ns_ * (rises ? rising_cost_share : usual_cost_share);
+  const bool rests = std::abs(resident.rss - sorted_->rss) <= sorted_->rss / 64;
+  const auto share = rises ? rising_cost_share : rests ? resting_cost_share : usual_cost_share;
+  return now_ns - sorted_ns_ >= sorting_cost_ns_ * share;
 }
 
 bool memory_sampler::sort(const segment_file& segment, const quick_totals& totals, std::uint64_t now_ns) {
@@ -57,7 +62,7 @@ bool memory_sampler::sort(const segment_file& segment, const quick_totals& total
 
 memory_sampler::result memory_sampler::sample(const segment_file& segment, const resident_totals& resident,
                                               const quick_totals& totals, std::uint64_t now_ns) {
-  const bool sorts = is_sorting_due(totals, now_ns);
+  const bool sorts = is_sorting_due(resident, totals, now_ns);
   if (sorts && !sort(segment, totals, now_ns)) return result::unreadable;
   if (!sorted_->has_segment) return result::other_image;
 

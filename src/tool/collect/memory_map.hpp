@@ -1,7 +1,8 @@
 // What a running process's resident memory consists of, now and then while it runs.
 //
 // Reading smaps walks the process's page tables and holds a lock that its mmap and munmap want, so it is done seldom:
-// at most about 0.5 % of the elapsed time goes into it (1 % while live bytes rise). In between the kernel's totals
+// at most about 0.5 % of the elapsed time goes into it (1 % while live bytes rise, next to nothing while the resident
+// memory stays what it is). In between the kernel's totals
 // bring the parts up to date at every sample.
 #pragma once
 
@@ -31,7 +32,7 @@ class memory_sampler {
   const std::optional<memory_map>& peak() const { return peak_; }
 
  private:
-  bool is_sorting_due(const quick_totals& totals, std::uint64_t now_ns) const;
+  bool is_sorting_due(const resident_totals& resident, const quick_totals& totals, std::uint64_t now_ns) const;
   bool sort(const segment_file& segment, const quick_totals& totals, std::uint64_t now_ns);
 
   std::optional<resident_parts> sorted_;

@@ -102,7 +102,7 @@ int session::watch(pid_t root, held_signals& signals) {
   }
   scan();
   process_ended(root, status);
-  end_those_gone();
+  end_those_gone(false);
   sample_all(monotonic_ns());
   return *status;
 }
@@ -147,11 +147,7 @@ void session::see_file(const std::string& name) {
   }
   if (known != running_.end()) end_image(*known->second, process_watch::state::replaced, {});
   running_[parts->pid] = &image;
-  if (image.pidfd()) {
-    add_event(epoll_, image.pidfd().get(), from_pidfd, parts->pid);
-  } else if (parts->pid != root_ && ::kill(parts->pid, 0) != 0 && errno == ESRCH) {
-    process_ended(parts->pid, {});
-  }
+  if (image.pidfd()) add_event(epoll_, image.pidfd().get(), from_pidfd, parts->pid);
 }
 
 void session::process_ended(pid_t pid, std::optional<int> wait_status) {
@@ -170,12 +166,13 @@ void session::end_image(process_watch& image, process_watch::state how, std::opt
   held_bytes_ += image.resident_bytes();
 }
 
-void session::end_those_gone() {
+void session::end_those_gone(bool only_without_pidfd) {
   std::vector<pid_t> gone;
   for (const auto& [pid, image] : running_) {
     pollfd ready{.fd = image->pidfd().get(), .events = POLLIN, .revents = 0};
+    if (pid == root_ || (only_without_pidfd && image->pidfd())) continue;
     const bool ended = image->pidfd() ? ::poll(&ready, 1, 0) == 1 : ::kill(pid, 0) != 0 && errno == ESRCH;
-    if (ended && pid != root_) gone.push_back(pid);
+    if (ended) gone.push_back(pid);
   }
   for (const auto pid : gone) process_ended(pid, {});
 }
@@ -183,14 +180,12 @@ void session::end_those_gone() {
 std::uint64_t session::sample_all(std::uint64_t now_ns) {
   std::uint64_t self_paced_ns = 0;
   if (!inotify_) scan();
-  std::vector<pid_t> gone;
+  end_those_gone(true);
   for (const auto& [pid, image] : running_) {
     const auto before_ns = image->sorting_time_ns();
     image->sample(now_ns);
     self_paced_ns += image->sorting_time_ns() - before_ns;
-    if (!image->pidfd() && pid != root_ && ::kill(pid, 0) != 0 && errno == ESRCH) gone.push_back(pid);
   }
-  for (const auto pid : gone) process_ended(pid, {});
   const auto spent_ns = monotonic_ns() - now_ns;
   return spent_ns - std::min(spent_ns, self_paced_ns);
 }
