@@ -138,9 +138,9 @@ enum class loss : std::uint32_t {
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
 inline constexpr const char* loss_names[loss_count] = {
-    "nodes_full",       "accounts_full",     "cells_full",       "threads_full",  "modules_full",
-    "stack_cut_depth",  "stack_cut_no_rule", "stack_cut_bounds", "large_full",    "unbooked",
-    "foreign_frees",    "inherited_frees",   "overflow_size",    "errors_full",   "segment_full",
+    "nodes_full",      "accounts_full",     "cells_full",       "threads_full", "modules_full",
+    "stack_cut_depth", "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",
+    "foreign_frees",   "inherited_frees",   "overflow_size",    "errors_full",  "segment_full",
 };
 
 enum class fold_state : std::uint32_t { idle, valid };
@@ -196,19 +196,19 @@ struct segment_header {
 
   // The peak. While `threaded` is 0, `live_bytes` and `peak_bytes` lag behind: the truth is the sum over cells.
   alignas(64) std::uint32_t peak_epoch;
-  std::uint32_t threaded;        // 1 once a second thread allocated
-  std::int64_t peak_bytes;       // highest live bytes seen so far
-  std::int64_t live_bytes;       // published by threads, each at most hold_back_bytes behind
-  std::uint64_t hold_back_bytes; // per thread
+  std::uint32_t threaded;         // 1 once a second thread allocated
+  std::int64_t peak_bytes;        // highest live bytes seen so far
+  std::int64_t live_bytes;        // published by threads, each at most hold_back_bytes behind
+  std::uint64_t hold_back_bytes;  // per thread
   std::uint64_t peak_monotonic_ns;
-  std::uint32_t peak_threads;    // threads alive at the peak: hold_back_bytes times this bounds its error
+  std::uint32_t peak_threads;  // threads alive at the peak: hold_back_bytes times this bounds its error
   std::uint32_t reserved1;
 
   alignas(64) std::uint64_t losses[loss_count];
   std::uint64_t inherited_freed_bytes;
-  std::uint64_t large_blocks;      // live blocks in the side table: they carry no tag
-  std::uint64_t private_bytes;     // the probe's own anonymous memory
-  std::uint64_t tag_bytes_each;    // 8
+  std::uint64_t large_blocks;    // live blocks in the side table: they carry no tag
+  std::uint64_t private_bytes;   // the probe's own anonymous memory
+  std::uint64_t tag_bytes_each;  // 8
   check_result check;
 
   fold_journal folds[fold_stripes];

@@ -1,8 +1,8 @@
 // The books of one thread: everything that booking an event touches, written with plain stores by this thread alone.
 //
-// The cells, the thread's totals and the size histogram live in the segment; the rest is private. A `books` outlives its
-// thread and is handed to a later one, which thereby owns the same accounts. A signal handler that interrupts a booking
-// gets books of its own (`nested`).
+// The cells, the thread's totals and the size histogram live in the segment; the rest is private. A `books` outlives
+// its thread and is handed to a later one, which thereby owns the same accounts. A signal handler that interrupts a
+// booking gets books of its own (`nested`).
 #pragma once
 
 #include <emmintrin.h>
@@ -13,8 +13,8 @@
 
 namespace heapledger::probe {
 
-// `generation` is 0 before the probe is ready, and again in a forked child (the page is wiped on fork); it grows when code
-// is unloaded.
+// `generation` is 0 before the probe is ready, and again in a forked child (the page is wiped on fork); it grows when
+// code is unloaded.
 struct alignas(4096) process_page {
   std::uint64_t generation;
 };
@@ -25,7 +25,7 @@ struct books {
   static constexpr std::uint64_t busy = ~std::uint64_t{0};
   std::uint64_t generation;
   std::uint64_t known_generation;  // the one that the remembered stack belongs to
-  std::uint32_t id;  // writer + 1
+  std::uint32_t id;                // writer + 1
   wire::cell* deltas;
   std::uint32_t delta_shift;
   std::uint32_t delta_count;
@@ -80,8 +80,8 @@ HL_HOT void settle_peak(wire::cell& cell) {
 }
 
 HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account);
-HL_COLD void peak_passed(books& own);    // live > peak_mark, before a free
-HL_COLD void publish_live(books& own);   // live left (publish_below, publish_above)
+HL_COLD void peak_passed(books& own);   // live > peak_mark, before a free
+HL_COLD void publish_live(books& own);  // live left (publish_below, publish_above)
 
 HL_HOT std::uint32_t delta_slot(const books& own, std::uint32_t account) {
   return static_cast<std::uint32_t>((account + 1) * 0x9e3779b1u) >> own.delta_shift;
@@ -96,7 +96,9 @@ HL_HOT wire::cell& books::cell_of(std::uint32_t account) {
   return delta_cell_slow(*this, account);
 }
 
-HL_HOT unsigned size_bucket(std::size_t bytes) { return bytes == 0 ? 0 : 64 - __builtin_clzl(bytes); }
+HL_HOT unsigned size_bucket(std::size_t bytes) {
+  return bytes == 0 ? 0 : 64 - __builtin_clzl(bytes);
+}
 
 // The rest of an event, once its cell is known and settled.
 HL_HOT void add_allocation(books& own, wire::cell& cell, const void* block, std::size_t bytes) {

@@ -6,8 +6,8 @@
 namespace heapledger::probe {
 namespace {
 
-constexpr unsigned smallest_bits = 6;   // 64 cells: one page
-constexpr unsigned largest_bits = 10;   // 1024 cells: 64 KiB a thread
+constexpr unsigned smallest_bits = 6;  // 64 cells: one page
+constexpr unsigned largest_bits = 10;  // 1024 cells: 64 KiB a thread
 constexpr unsigned bits_step = 2;
 constexpr std::uint32_t shared_run = 64;
 
@@ -88,7 +88,9 @@ bool fold(wire::cell& from) {
   return true;
 }
 
-unsigned table_bits(const books& own) { return 32 - own.delta_shift; }
+unsigned table_bits(const books& own) {
+  return 32 - own.delta_shift;
+}
 
 void use_table(books& own, wire::cell* table, unsigned bits) {
   own.deltas = table;
@@ -152,8 +154,7 @@ HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
   if (of.account != 0) return of.account - 1;
   wire::segment_header& header = *segment.header;
   const std::uint32_t fresh = header.account_count;
-  if (fresh >= tag::account_limit || !commit(segment.accounts, fresh + 1) ||
-      !commit(segment.account_keys, fresh + 1)) {
+  if (fresh >= tag::account_limit || !commit(segment.accounts, fresh + 1) || !commit(segment.account_keys, fresh + 1)) {
     count_loss(wire::loss::accounts_full);
     return 0;
   }
@@ -163,10 +164,17 @@ HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
   __atomic_store_n(&header.account_count, fresh + 1, __ATOMIC_RELEASE);
   __atomic_store_n(&of.account, fresh + 1, __ATOMIC_RELEASE);
   switch (own.stack.cut()) {
-    case stack_cut::none: break;
-    case stack_cut::depth: count_loss(wire::loss::stack_cut_depth); break;
-    case stack_cut::no_rule: count_loss(wire::loss::stack_cut_no_rule); break;
-    case stack_cut::bounds: count_loss(wire::loss::stack_cut_bounds); break;
+    case stack_cut::none:
+      break;
+    case stack_cut::depth:
+      count_loss(wire::loss::stack_cut_depth);
+      break;
+    case stack_cut::no_rule:
+      count_loss(wire::loss::stack_cut_no_rule);
+      break;
+    case stack_cut::bounds:
+      count_loss(wire::loss::stack_cut_bounds);
+      break;
   }
   return fresh;
 }

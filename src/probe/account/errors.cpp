@@ -7,7 +7,9 @@ namespace {
 constinit std::uint32_t errors_lock = 0;
 }
 
-void reset_errors() { errors_lock = 0; }
+void reset_errors() {
+  errors_lock = 0;
+}
 
 void report_error(wire::error_kind kind, std::uint32_t account) {
   lock_guard held(errors_lock);

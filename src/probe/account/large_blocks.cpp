@@ -50,7 +50,9 @@ struct shard {
 constexpr unsigned shard_count = 16;
 constinit shard shards[shard_count] = {};
 
-shard& shard_of(std::uint64_t address) { return shards[(address >> 16 ^ address >> 21) % shard_count]; }
+shard& shard_of(std::uint64_t address) {
+  return shards[(address >> 16 ^ address >> 21) % shard_count];
+}
 
 }  // namespace
 

@@ -65,13 +65,17 @@ void reset_registry(const registry_options& options) {
   settings = options;
 }
 
-std::uint32_t registered_books() { return __atomic_load_n(&in_use, __ATOMIC_RELAXED); }
+std::uint32_t registered_books() {
+  return __atomic_load_n(&in_use, __ATOMIC_RELAXED);
+}
 
 books* acquire_books(std::uint32_t thread_record) {
   lock_guard held(registry_lock);
   books* own = free_books;
-  if (own != nullptr) free_books = own->next_free;
-  else if (own = make_books(); own == nullptr) return nullptr;
+  if (own != nullptr)
+    free_books = own->next_free;
+  else if (own = make_books(); own == nullptr)
+    return nullptr;
   __atomic_store_n(&in_use, in_use + 1, __ATOMIC_RELAXED);
   own->thread = &segment.threads[thread_record];
   own->nested = nullptr;

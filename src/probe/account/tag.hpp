@@ -36,7 +36,8 @@ class tag {
 
   bool intact(const void* block, std::uint64_t key) const {
     const std::uint64_t seal = pointer_seal(block, key);
-    return ((word_ ^ seal) & pointer_seal_mask) == 0 && (word_ & 0xff) == payload_seal(word_ & ~std::uint64_t{0xff}, seal);
+    return ((word_ ^ seal) & pointer_seal_mask) == 0 &&
+           (word_ & 0xff) == payload_seal(word_ & ~std::uint64_t{0xff}, seal);
   }
   // Intact, and of the given kind.
   bool good(const void* block, std::uint64_t key, block_kind kind) const {

@@ -44,8 +44,12 @@ void* own_piece(std::size_t bytes) {
   return piece;
 }
 
-void reset_own_pieces() { piece_left = 0; }
+void reset_own_pieces() {
+  piece_left = 0;
+}
 
-std::uint64_t own_bytes() { return __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED); }
+std::uint64_t own_bytes() {
+  return __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED);
+}
 
 }  // namespace heapledger::probe

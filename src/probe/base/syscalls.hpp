@@ -32,10 +32,18 @@ std::uint64_t word(T* pointer) {
 inline int open(const char* path, int flags, unsigned mode) {
   return static_cast<int>(call(__NR_openat, static_cast<std::uint64_t>(-100), word(path), flags, mode));
 }
-inline long read(int fd, void* to, std::size_t bytes) { return call(__NR_read, fd, word(to), bytes); }
-inline int close(int fd) { return static_cast<int>(call(__NR_close, fd)); }
-inline int unlink(const char* path) { return static_cast<int>(call(__NR_unlink, word(path))); }
-inline long ftruncate(int fd, std::uint64_t bytes) { return call(__NR_ftruncate, fd, bytes); }
+inline long read(int fd, void* to, std::size_t bytes) {
+  return call(__NR_read, fd, word(to), bytes);
+}
+inline int close(int fd) {
+  return static_cast<int>(call(__NR_close, fd));
+}
+inline int unlink(const char* path) {
+  return static_cast<int>(call(__NR_unlink, word(path)));
+}
+inline long ftruncate(int fd, std::uint64_t bytes) {
+  return call(__NR_ftruncate, fd, bytes);
+}
 inline long fallocate(int fd, std::uint64_t offset, std::uint64_t bytes) {
   return call(__NR_fallocate, fd, 0, offset, bytes);
 }
@@ -46,14 +54,24 @@ inline void* mmap(std::size_t bytes, int protection, int flags, int fd) {
   const long result = call(__NR_mmap, 0, bytes, protection, flags, fd, 0);
   return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
 }
-inline long munmap(void* address, std::size_t bytes) { return call(__NR_munmap, word(address), bytes); }
+inline long munmap(void* address, std::size_t bytes) {
+  return call(__NR_munmap, word(address), bytes);
+}
 inline long madvise(void* address, std::size_t bytes, int advice) {
   return call(__NR_madvise, word(address), bytes, advice);
 }
-inline int getpid() { return static_cast<int>(call(__NR_getpid)); }
-inline int getppid() { return static_cast<int>(call(__NR_getppid)); }
-inline int gettid() { return static_cast<int>(call(__NR_gettid)); }
-inline void yield() { call(__NR_sched_yield); }
+inline int getpid() {
+  return static_cast<int>(call(__NR_getpid));
+}
+inline int getppid() {
+  return static_cast<int>(call(__NR_getppid));
+}
+inline int gettid() {
+  return static_cast<int>(call(__NR_gettid));
+}
+inline void yield() {
+  call(__NR_sched_yield);
+}
 
 inline std::uint64_t clock_ns(int clock) {
   struct {

@@ -9,7 +9,8 @@ namespace heapledger::probe {
 
 inline std::size_t glibc_usable_size(const void* block) {
   const std::size_t chunk = static_cast<const std::size_t*>(block)[-1];
-  const std::size_t mapped = (chunk & 2) << 2;  // a chunk of its own mapping has no successor whose first word it may use
+  const std::size_t mapped =
+      (chunk & 2) << 2;  // a chunk of its own mapping has no successor whose first word it may use
   return (chunk & ~std::size_t{7}) - 8 - mapped;
 }
 

@@ -12,8 +12,9 @@ namespace {
 
 constexpr char preload[] = "LD_PRELOAD=";
 constexpr std::size_t preload_length = sizeof preload - 1;
-constexpr const char* names[] = {"HEAPLEDGER_SESSION=",   "HEAPLEDGER_OUTPUT=", "HEAPLEDGER_STACKS=", "HEAPLEDGER_DEPTH=",
-                                 "HEAPLEDGER_NO_FOLLOW=", "HEAPLEDGER_ONLY=",   "HEAPLEDGER_CHECK="};
+constexpr const char* names[] = {
+    "HEAPLEDGER_SESSION=",   "HEAPLEDGER_OUTPUT=", "HEAPLEDGER_STACKS=", "HEAPLEDGER_DEPTH=",
+    "HEAPLEDGER_NO_FOLLOW=", "HEAPLEDGER_ONLY=",   "HEAPLEDGER_CHECK="};
 constexpr std::size_t name_count = sizeof names / sizeof names[0];
 
 constinit char* hidden[name_count] = {};
@@ -22,7 +23,9 @@ constinit char own_path[4096] = {};
 constinit char rest_of_preload[4096 + sizeof preload] = {};
 constinit bool following = false;
 
-bool is_preload(const char* entry) { return std::strncmp(entry, preload, preload_length) == 0; }
+bool is_preload(const char* entry) {
+  return std::strncmp(entry, preload, preload_length) == 0;
+}
 
 bool is_ours(const char* entry) {
   if (entry[0] != 'H') return false;
@@ -71,7 +74,8 @@ void start_environment(bool follow) {
       continue;
     }
     if (is_preload(*entry) && std::strlen(*entry) < sizeof rest_of_preload &&
-        without_us(*entry + preload_length, rest_of_preload + preload_length, sizeof rest_of_preload - preload_length)) {
+        without_us(*entry + preload_length, rest_of_preload + preload_length,
+                   sizeof rest_of_preload - preload_length)) {
       preloaded = true;
       if (rest_of_preload[preload_length] == 0) continue;
       std::memcpy(rest_of_preload, preload, preload_length);
@@ -105,8 +109,10 @@ char* const* child_environment::build(char* const* program, void* room) {
   std::size_t used = 0;
   const char* theirs = "";
   for (std::size_t i = 0; i < count; ++i) {
-    if (is_preload(program[i])) theirs = program[i] + preload_length;
-    else if (!is_ours(program[i])) entries[used++] = program[i];
+    if (is_preload(program[i]))
+      theirs = program[i] + preload_length;
+    else if (!is_ours(program[i]))
+      entries[used++] = program[i];
   }
   for (std::size_t i = 0; i < hidden_count; ++i) entries[used++] = hidden[i];
   entries[used++] = text;

@@ -1,5 +1,5 @@
-// Our variables in the program's environment: hidden from the program, and put back for what it executes, so that children
-// are followed even where the program builds their environment itself.
+// Our variables in the program's environment: hidden from the program, and put back for what it executes, so that
+// children are followed even where the program builds their environment itself.
 //
 // Usable between vfork and exec: nothing here allocates after start_environment().
 #pragma once

@@ -112,8 +112,10 @@ void book(books& own, void* block, std::size_t bytes, block_kind kind, const fra
 
 void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const booking event(reinterpret_cast<const void*>(caller.rsp));
-  if (HL_LIKELY(event)) book(*event, block, bytes, kind, caller, reallocated);
-  else leave_unbooked(block);
+  if (HL_LIKELY(event))
+    book(*event, block, bytes, kind, caller, reallocated);
+  else
+    leave_unbooked(block);
 }
 
 template <block_kind Kind>
@@ -141,9 +143,12 @@ HL_COLD void free_first(void* block) {
   bool pass_on = true;
   {
     const booking event(__builtin_dwarf_cfa());
-    if (event) pass_on = release(*event, block, Kind);
-    else if (is_bootstrap(block)) pass_on = false;
-    else count_loss(wire::loss::unbooked);
+    if (event)
+      pass_on = release(*event, block, Kind);
+    else if (is_bootstrap(block))
+      pass_on = false;
+    else
+      count_loss(wire::loss::unbooked);
   }
   if (pass_on) next.free(block);
 }
@@ -166,10 +171,10 @@ HL_COLD void publish_and_free(books* own, void* block) {
   next.free(block);
 }
 
-#define HL_KIND(kind)                                                                                    \
+#define HL_KIND(kind)                                                                                        \
   template void* book_walked<kind>(books*, void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t); \
-  template void* book_first<kind>(void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);       \
-  template void free_other<kind>(books*, void*);                                                          \
+  template void* book_first<kind>(void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);          \
+  template void free_other<kind>(books*, void*);                                                             \
   template void free_first<kind>(void*);
 HL_KIND(block_kind::from_malloc)
 HL_KIND(block_kind::from_new)

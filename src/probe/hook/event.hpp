@@ -9,9 +9,9 @@
 namespace heapledger::probe {
 
 // The state of the program at the call of the hook that uses this: its caller's frame.
-#define HL_CALLER()                                                                                       \
-  ::heapledger::probe::frame_state {                                                                      \
-    reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),                                         \
+#define HL_CALLER()                                                                                         \
+  ::heapledger::probe::frame_state {                                                                        \
+    reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),                                           \
         reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()), ::heapledger::probe::caller_frame_pointer() \
   }
 
@@ -22,8 +22,8 @@ HL_HOT std::uint64_t caller_frame_pointer() {
   return value;
 }
 
-// The rarer ways of an event. Each does all that is left to do, so that the fast path jumps to it and keeps no registers
-// for it. `own` is taken.
+// The rarer ways of an event. Each does all that is left to do, so that the fast path jumps to it and keeps no
+// registers for it. `own` is taken.
 template <block_kind Kind>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind>
@@ -39,8 +39,8 @@ HL_COLD void publish_and_free(books* own, void* block);
 void book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated);
 void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated);
 
-// Books the free of a block, whatever its size and the state of its tag. False: not the next allocator's, and must not be
-// passed on.
+// Books the free of a block, whatever its size and the state of its tag. False: not the next allocator's, and must not
+// be passed on.
 bool release(books& own, void* block, block_kind by);
 
 // Books a block that the next allocator has just given out; returns it.
@@ -63,8 +63,8 @@ HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& calle
   return block;
 }
 
-// An aligned block from the next allocator, with room for a tag. mimalloc 2.0 gives 512 bytes at alignment 512 from pages
-// that are not so aligned; the program may never have asked for just that size, so it must not meet the defect.
+// An aligned block from the next allocator, with room for a tag. mimalloc 2.0 gives 512 bytes at alignment 512 from
+// pages that are not so aligned; the program may never have asked for just that size, so it must not meet the defect.
 HL_COLD void* align_again(void* block, std::size_t alignment, std::size_t bytes);
 
 HL_HOT void* aligned_block(void* block, std::size_t alignment, std::size_t bytes) {

@@ -1,4 +1,5 @@
-// The hooks of the functions that execute programs: each passes the child our variables, and is otherwise the next one's.
+// The hooks of the functions that execute programs: each passes the child our variables, and is otherwise the next
+// one's.
 //
 // A child of vfork may call them: they use the stack, and functions that were looked up when the probe was loaded.
 #include <alloca.h>
@@ -77,8 +78,8 @@ void start_exec() {
 }  // namespace heapledger::probe
 
 // alloca's room must be the hook's own, so this cannot be a function.
-#define HL_CHILD(path, environment)                                                               \
-  if (real.execve == nullptr) start_exec();                                                     \
+#define HL_CHILD(path, environment)                                                                           \
+  if (real.execve == nullptr) start_exec();                                                                   \
   if (const std::size_t bytes = child_environment::bytes(environment); bytes != 0 && !brings_sanitizer(path)) \
   environment = child_environment::build(environment, alloca(bytes))
 
@@ -86,12 +87,16 @@ HL_EXPORT int execve(const char* path, char* const* arguments, char* const* envi
   HL_CHILD(path, environment);
   return real.execve(path, arguments, environment);
 }
-HL_EXPORT int execv(const char* path, char* const* arguments) { return execve(path, arguments, environ); }
+HL_EXPORT int execv(const char* path, char* const* arguments) {
+  return execve(path, arguments, environ);
+}
 HL_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) {
   HL_CHILD(file, environment);
   return real.execvpe(file, arguments, environment);
 }
-HL_EXPORT int execvp(const char* file, char* const* arguments) { return execvpe(file, arguments, environ); }
+HL_EXPORT int execvp(const char* file, char* const* arguments) {
+  return execvpe(file, arguments, environ);
+}
 HL_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) {
   HL_CHILD(nullptr, environment);
   return real.fexecve(file, arguments, environment);
@@ -112,14 +117,14 @@ HL_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_
 }
 
 // The arguments of the variadic forms as an array, and `list` just past their null.
-#define HL_GATHER(list, first, arguments)                                                     \
-  va_start(list, first);                                                                      \
-  std::size_t count = 1;                                                                      \
-  while (va_arg(list, char*) != nullptr) ++count;                                             \
-  va_end(list);                                                                               \
-  auto** arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*)));                \
-  va_start(list, first);                                                                      \
-  arguments[0] = const_cast<char*>(first);                                                    \
+#define HL_GATHER(list, first, arguments)                                      \
+  va_start(list, first);                                                       \
+  std::size_t count = 1;                                                       \
+  while (va_arg(list, char*) != nullptr) ++count;                              \
+  va_end(list);                                                                \
+  auto** arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*))); \
+  va_start(list, first);                                                       \
+  arguments[0] = const_cast<char*>(first);                                     \
   for (std::size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*);
 
 HL_EXPORT int execl(const char* path, const char* first, ...) {

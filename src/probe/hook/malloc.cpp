@@ -22,7 +22,9 @@ HL_COLD void release_from_loader(void* block) {
 
 }  // namespace
 
-HL_EXPORT void* malloc(std::size_t bytes) { return booked(next.malloc(with_tag(bytes)), bytes, HL_CALLER()); }
+HL_EXPORT void* malloc(std::size_t bytes) {
+  return booked(next.malloc(with_tag(bytes)), bytes, HL_CALLER());
+}
 
 HL_EXPORT void free(void* block) {
   if (HL_UNLIKELY(block == nullptr)) return;

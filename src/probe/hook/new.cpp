@@ -4,8 +4,8 @@
 // Then they are passed to the library's own definitions, which do, and end in malloc and free.
 #include <cstdlib>
 
-#include "probe/hook/event.hpp"
 #include "probe/hook/change_kind.hpp"
+#include "probe/hook/event.hpp"
 
 using namespace heapledger::probe;
 
@@ -37,7 +37,9 @@ HL_COLD void pass_delete(const char* name, Arguments... arguments) {
   behind(function, name)(arguments...);
 }
 
-HL_HOT void* fresh(std::size_t bytes) { return HL_LIKELY(next.cxx_direct) ? next.malloc(with_tag(bytes)) : nullptr; }
+HL_HOT void* fresh(std::size_t bytes) {
+  return HL_LIKELY(next.cxx_direct) ? next.malloc(with_tag(bytes)) : nullptr;
+}
 HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
   if (HL_UNLIKELY(!next.cxx_direct)) return nullptr;
   return aligned_block(next.memalign(alignment, with_tag(bytes)), alignment, bytes);
@@ -45,16 +47,16 @@ HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-#define HL_NEW(symbol, kind, parameters, request, ...)                                           \
-  HL_EXPORT void* symbol parameters {                                                            \
-    void* block = fresh request;                                                                 \
-    if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__);           \
-    return book_block<kind>(block, bytes, HL_CALLER());                                          \
+#define HL_NEW(symbol, kind, parameters, request, ...)                                 \
+  HL_EXPORT void* symbol parameters {                                                  \
+    void* block = fresh request;                                                       \
+    if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__); \
+    return book_block<kind>(block, bytes, HL_CALLER());                                \
   }
-#define HL_DELETE(symbol, kind, parameters, ...)                                                 \
-  HL_EXPORT void symbol parameters {                                                             \
-    if (HL_UNLIKELY(!next.cxx_direct)) return pass_delete(#symbol, __VA_ARGS__);                 \
-    if (HL_LIKELY(block != nullptr)) free_block<kind>(block);                                    \
+#define HL_DELETE(symbol, kind, parameters, ...)                                 \
+  HL_EXPORT void symbol parameters {                                             \
+    if (HL_UNLIKELY(!next.cxx_direct)) return pass_delete(#symbol, __VA_ARGS__); \
+    if (HL_LIKELY(block != nullptr)) free_block<kind>(block);                    \
   }
 
 using nothrow = const void*;

@@ -46,9 +46,8 @@ int first_posix_memalign(void** out, std::size_t alignment, std::size_t bytes) {
 
 }  // namespace
 
-constinit next_allocator next{first_malloc,   first_free,     first_calloc,         first_realloc,
-                              first_memalign, first_memalign, first_posix_memalign, first_usable_size,
-                              false,          false};
+constinit next_allocator next{first_malloc,   first_free,           first_calloc,      first_realloc, first_memalign,
+                              first_memalign, first_posix_memalign, first_usable_size, false,         false};
 
 namespace {
 
@@ -83,10 +82,10 @@ bool ours(const char* name) {
   return _dl_find_object(&bootstrap_used, &probe) == 0 && found >= probe.dlfo_map_start && found < probe.dlfo_map_end;
 }
 
-// The forms that every other form falls back to, by the standard. A program that replaces one of them expects the others
-// to call it.
+// The forms that every other form falls back to, by the standard. A program that replaces one of them expects the
+// others to call it.
 bool no_operator_replaced() {
-  constexpr const char* names[] = {"_Znwm",   "_Znam",  "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZdlPv",
+  constexpr const char* names[] = {"_Znwm",   "_Znam",  "_ZnwmRKSt9nothrow_t",  "_ZnwmSt11align_val_t", "_ZdlPv",
                                    "_ZdlPvm", "_ZdaPv", "_ZdlPvSt11align_val_t"};
   for (const char* name : names)
     if (!ours(name)) return false;
@@ -140,6 +139,8 @@ bool is_bootstrap(const void* block) {
   return static_cast<std::size_t>(static_cast<const char*>(block) - bootstrap_memory) < bootstrap_bytes;
 }
 
-std::size_t bootstrap_size(const void* block) { return static_cast<const std::size_t*>(block)[-2]; }
+std::size_t bootstrap_size(const void* block) {
+  return static_cast<const std::size_t*>(block)[-2];
+}
 
 }  // namespace heapledger::probe

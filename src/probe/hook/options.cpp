@@ -58,8 +58,10 @@ class writer {
     while (*text != 0) put(*text++);
   }
   void put(char letter) {
-    if (at_ < end_) *at_++ = letter;
-    else full_ = true;
+    if (at_ < end_)
+      *at_++ = letter;
+    else
+      full_ = true;
   }
   void number(std::uint64_t value) {
     char digits[24];
@@ -147,13 +149,28 @@ bool segment_path(const options& from, unsigned attempt, char* path) {
       continue;
     }
     switch (*++at) {
-      case 'e': out.put(from.program); break;
-      case 'p': out.number(sys::getpid()); break;
-      case 'h': put_host(out); break;
-      case 't': out.number(sys::clock_ns(sys::clock_realtime) / 1'000'000'000u); break;
-      case 0: --at; [[fallthrough]];
-      case '%': out.put('%'); break;
-      default: out.put('%'); out.put(*at); break;
+      case 'e':
+        out.put(from.program);
+        break;
+      case 'p':
+        out.number(sys::getpid());
+        break;
+      case 'h':
+        put_host(out);
+        break;
+      case 't':
+        out.number(sys::clock_ns(sys::clock_realtime) / 1'000'000'000u);
+        break;
+      case 0:
+        --at;
+        [[fallthrough]];
+      case '%':
+        out.put('%');
+        break;
+      default:
+        out.put('%');
+        out.put(*at);
+        break;
     }
   }
   if (attempt != 0) {  // what is there is not overwritten

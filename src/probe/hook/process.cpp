@@ -1,9 +1,9 @@
 #include "probe/hook/process.hpp"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -47,8 +47,12 @@ constinit thread_local std::uint32_t thread_record = 0;
 constinit thread_local std::uint32_t exit_rounds = 0;
 constinit thread_local bool thread_ended = false;
 
-stage now() { return static_cast<stage>(__atomic_load_n(&current_stage, __ATOMIC_ACQUIRE)); }
-void set(stage next_stage) { __atomic_store_n(&current_stage, static_cast<std::uint32_t>(next_stage), __ATOMIC_RELEASE); }
+stage now() {
+  return static_cast<stage>(__atomic_load_n(&current_stage, __ATOMIC_ACQUIRE));
+}
+void set(stage next_stage) {
+  __atomic_store_n(&current_stage, static_cast<std::uint32_t>(next_stage), __ATOMIC_RELEASE);
+}
 
 void draw_key() {
   const auto* random = reinterpret_cast<const std::uint64_t*>(getauxval(AT_RANDOM));
@@ -183,7 +187,9 @@ books* usable_books(const void* at) {
 
 }  // namespace
 
-bool beginning() { return now() == stage::beginning && beginning_tid == sys::gettid(); }
+bool beginning() {
+  return now() == stage::beginning && beginning_tid == sys::gettid();
+}
 
 HL_COLD void begin() {
   std::uint32_t expected = static_cast<std::uint32_t>(stage::untouched);
@@ -212,9 +218,13 @@ HL_COLD void begin() {
 HL_COLD books* find_books(const void* at) {
   switch (now()) {
     case stage::off:
-    case stage::beginning: return nullptr;
-    case stage::untouched: begin(); return now() == stage::keeping ? usable_books(at) : nullptr;
-    case stage::keeping: break;
+    case stage::beginning:
+      return nullptr;
+    case stage::untouched:
+      begin();
+      return now() == stage::keeping ? usable_books(at) : nullptr;
+    case stage::keeping:
+      break;
   }
   if (process.generation == 0 && !begin_forked()) return nullptr;
   return usable_books(at);

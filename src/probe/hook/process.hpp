@@ -14,7 +14,7 @@ struct process_state {
   bool stacks_off = false;
   bool check = false;
   std::size_t direct_usable_limit = large_usable_bytes;  // 0 in self-check mode: every event takes the slower way
-  std::uint64_t loader_start = 0;  // ld.so's code
+  std::uint64_t loader_start = 0;                        // ld.so's code
   std::uint64_t loader_bytes = 0;
 };
 extern process_state state;
@@ -39,7 +39,9 @@ extern constinit thread_local books* this_thread;
 HL_COLD books* find_books(const void* at);
 HL_COLD void return_books(books* own);
 
-HL_HOT bool at_hand(const books* own) { return own != nullptr && own->generation == process.generation; }
+HL_HOT bool at_hand(const books* own) {
+  return own != nullptr && own->generation == process.generation;
+}
 
 // Between these, a signal handler that allocates finds the books busy, and takes others.
 HL_HOT void take(books* own, const void* at) {

@@ -31,8 +31,10 @@ class withdrawal {
   HL_COLD void take_back() {
     const booking event(__builtin_dwarf_cfa());
     if (what_ == other || !event) return;
-    if (what_ == small) tag_word(block_, usable_) = word_;
-    else add_large(large_);
+    if (what_ == small)
+      tag_word(block_, usable_) = word_;
+    else
+      add_large(large_);
     unbook_free(*event, account_, bytes_);
   }
 
@@ -46,8 +48,10 @@ class withdrawal {
       account_ = large_.account;
       bytes_ = large_.bytes;
     }
-    if (event) release(*event, block_, block_kind::from_malloc);
-    else count_loss(wire::loss::unbooked);
+    if (event)
+      release(*event, block_, block_kind::from_malloc);
+    else
+      count_loss(wire::loss::unbooked);
   }
 
   void* block_;

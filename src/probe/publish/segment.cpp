@@ -80,8 +80,7 @@ bool commit_bytes(void* start, std::size_t from, std::size_t to) {
 std::uint32_t publish_string(const char* text, std::size_t bytes) {
   wire::segment_header& header = *segment.header;
   const std::uint32_t at = header.string_bytes;
-  if (at + bytes + 1 > segment.strings.capacity ||
-      !commit(segment.strings, static_cast<std::uint32_t>(at + bytes + 1)))
+  if (at + bytes + 1 > segment.strings.capacity || !commit(segment.strings, static_cast<std::uint32_t>(at + bytes + 1)))
     return 0;
   __builtin_memcpy(&segment.strings[at], text, bytes);
   segment.strings[at + bytes] = 0;

@@ -20,8 +20,8 @@ void stack_tree::put(const index& in, std::uint64_t hash, std::uint32_t node) {
   __atomic_store_n(&in.slots[slot], node | tag_of(hash), __ATOMIC_RELEASE);  // pairs with the acquire in child()
 }
 
-// A thread may still be looking something up in the old index: its address range stays, and its pages, given back, read as
-// zeros, which sends that thread to add(), where the lock and the new index tell the truth.
+// A thread may still be looking something up in the old index: its address range stays, and its pages, given back, read
+// as zeros, which sends that thread to add(), where the lock and the new index tell the truth.
 bool stack_tree::grow() {
   const unsigned bits = index_ == nullptr ? first_bits : 64 - index_->shift + 1;
   auto* next = static_cast<index*>(own_piece(sizeof(index)));

@@ -20,7 +20,8 @@ bool read_common(const std::uint8_t* at, function_entry& entry) {
   const auto version = in.fixed<std::uint8_t>();
   if (version != 1 && version != 3) return false;
   const char* augmentation = reinterpret_cast<const char*>(in.position());
-  while (in.good() && in.fixed<char>() != 0) {}
+  while (in.good() && in.fixed<char>() != 0) {
+  }
   if (!in.good()) return false;
   entry.code_alignment = in.unsigned_leb();
   entry.data_alignment = in.signed_leb();
@@ -30,11 +31,16 @@ bool read_common(const std::uint8_t* at, function_entry& entry) {
   if (*augmentation == 'z') {
     reader data(in.block(in.unsigned_leb()));
     for (const char* letter = augmentation + 1; *letter != 0; ++letter) {
-      if (*letter == 'R') entry.pointer_encoding = data.fixed<std::uint8_t>();
-      else if (*letter == 'P') data.pointer(data.fixed<std::uint8_t>() & 0x7f, 0);
-      else if (*letter == 'L') data.fixed<std::uint8_t>();
-      else if (*letter == 'S') entry.signal_frame = true;
-      else break;  // what follows is covered by the length of the augmentation data
+      if (*letter == 'R')
+        entry.pointer_encoding = data.fixed<std::uint8_t>();
+      else if (*letter == 'P')
+        data.pointer(data.fixed<std::uint8_t>() & 0x7f, 0);
+      else if (*letter == 'L')
+        data.fixed<std::uint8_t>();
+      else if (*letter == 'S')
+        entry.signal_frame = true;
+      else
+        break;  // what follows is covered by the length of the augmentation data
     }
   } else if (*augmentation != 0) {
     return false;
@@ -96,10 +102,13 @@ bool find(const std::uint8_t* header, std::uint64_t address, function_entry& ent
   std::uint64_t low = 0;
   for (std::uint64_t high = count; low + 1 < high;) {
     const std::uint64_t middle = low + (high - low) / 2;
-    if (base + static_cast<std::uint64_t>(std::int64_t{at(middle).start}) <= address) low = middle;
-    else high = middle;
+    if (base + static_cast<std::uint64_t>(std::int64_t{at(middle).start}) <= address)
+      low = middle;
+    else
+      high = middle;
   }
-  const auto* found = reinterpret_cast<const std::uint8_t*>(base + static_cast<std::uint64_t>(std::int64_t{at(low).entry}));
+  const auto* found =
+      reinterpret_cast<const std::uint8_t*>(base + static_cast<std::uint64_t>(std::int64_t{at(low).entry}));
   return read_entry(found, entry) && address >= entry.start && address < entry.end;
 }
 

@@ -68,20 +68,43 @@ class reader {
     switch (encoding & 0x0f) {
       case 0x00:
       case 0x04:
-      case 0x0c: value = fixed<std::uint64_t>(); break;
-      case 0x01: value = unsigned_leb(); break;
-      case 0x02: value = fixed<std::uint16_t>(); break;
-      case 0x03: value = fixed<std::uint32_t>(); break;
-      case 0x09: value = static_cast<std::uint64_t>(signed_leb()); break;
-      case 0x0a: value = static_cast<std::uint64_t>(std::int64_t{fixed<std::int16_t>()}); break;
-      case 0x0b: value = static_cast<std::uint64_t>(std::int64_t{fixed<std::int32_t>()}); break;
-      default: fail(); return 0;
+      case 0x0c:
+        value = fixed<std::uint64_t>();
+        break;
+      case 0x01:
+        value = unsigned_leb();
+        break;
+      case 0x02:
+        value = fixed<std::uint16_t>();
+        break;
+      case 0x03:
+        value = fixed<std::uint32_t>();
+        break;
+      case 0x09:
+        value = static_cast<std::uint64_t>(signed_leb());
+        break;
+      case 0x0a:
+        value = static_cast<std::uint64_t>(std::int64_t{fixed<std::int16_t>()});
+        break;
+      case 0x0b:
+        value = static_cast<std::uint64_t>(std::int64_t{fixed<std::int32_t>()});
+        break;
+      default:
+        fail();
+        return 0;
     }
     switch (encoding & 0x70) {
-      case 0x00: break;
-      case 0x10: value += here; break;
-      case 0x30: value += data_base; break;
-      default: fail(); return 0;
+      case 0x00:
+        break;
+      case 0x10:
+        value += here;
+        break;
+      case 0x30:
+        value += data_base;
+        break;
+      default:
+        fail();
+        return 0;
     }
     return value;
   }

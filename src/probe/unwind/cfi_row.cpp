@@ -31,9 +31,7 @@ class machine {
                                 reinterpret_cast<std::int64_t>(code.data)};
     return true;
   }
-  std::int64_t factored(std::uint64_t value) const {
-    return static_cast<std::int64_t>(value) * entry_.data_alignment;
-  }
+  std::int64_t factored(std::uint64_t value) const { return static_cast<std::int64_t>(value) * entry_.data_alignment; }
   bool advance(std::uint64_t delta) {
     location_ += delta * entry_.code_alignment;
     return true;
@@ -53,22 +51,41 @@ class machine {
     const auto code = in.fixed<std::uint8_t>();
     const std::uint8_t operand = code & 0x3f;
     switch (code & 0xc0) {
-      case 0x40: return advance(operand);
-      case 0x80: return set(operand, how::at_cfa_offset, factored(in.unsigned_leb()));
-      case 0xc0: return !initial && restore(operand);
-      default: break;
+      case 0x40:
+        return advance(operand);
+      case 0x80:
+        return set(operand, how::at_cfa_offset, factored(in.unsigned_leb()));
+      case 0xc0:
+        return !initial && restore(operand);
+      default:
+        break;
     }
     switch (operand) {
-      case 0x00: return true;  // nop
-      case 0x01: location_ = in.pointer(entry_.pointer_encoding & 0x7f, 0); return true;
-      case 0x02: return advance(in.fixed<std::uint8_t>());
-      case 0x03: return advance(in.fixed<std::uint16_t>());
-      case 0x04: return advance(in.fixed<std::uint32_t>());
-      case 0x05: { const auto number = in.unsigned_leb(); return set(number, how::at_cfa_offset, factored(in.unsigned_leb())); }
-      case 0x06: return restore(in.unsigned_leb());
-      case 0x07: return set(in.unsigned_leb(), how::undefined, 0);
-      case 0x08: return set(in.unsigned_leb(), how::same, 0);
-      case 0x09: { const auto number = in.unsigned_leb(); return set(number, how::in_register, static_cast<std::int64_t>(in.unsigned_leb())); }
+      case 0x00:
+        return true;  // nop
+      case 0x01:
+        location_ = in.pointer(entry_.pointer_encoding & 0x7f, 0);
+        return true;
+      case 0x02:
+        return advance(in.fixed<std::uint8_t>());
+      case 0x03:
+        return advance(in.fixed<std::uint16_t>());
+      case 0x04:
+        return advance(in.fixed<std::uint32_t>());
+      case 0x05: {
+        const auto number = in.unsigned_leb();
+        return set(number, how::at_cfa_offset, factored(in.unsigned_leb()));
+      }
+      case 0x06:
+        return restore(in.unsigned_leb());
+      case 0x07:
+        return set(in.unsigned_leb(), how::undefined, 0);
+      case 0x08:
+        return set(in.unsigned_leb(), how::same, 0);
+      case 0x09: {
+        const auto number = in.unsigned_leb();
+        return set(number, how::in_register, static_cast<std::int64_t>(in.unsigned_leb()));
+      }
       case 0x0a:
         if (depth_ == saved_rows) return false;
         saved_[depth_++] = row_;
@@ -77,23 +94,55 @@ class machine {
         if (depth_ == 0) return false;
         row_ = saved_[--depth_];
         return true;
-      case 0x0c: { const auto number = in.unsigned_leb(); return define_cfa(number, static_cast<std::int64_t>(in.unsigned_leb())); }
-      case 0x0d: return define_cfa(in.unsigned_leb(), row_.cfa_offset);
-      case 0x0e: row_.cfa_offset = static_cast<std::int64_t>(in.unsigned_leb()); return true;
+      case 0x0c: {
+        const auto number = in.unsigned_leb();
+        return define_cfa(number, static_cast<std::int64_t>(in.unsigned_leb()));
+      }
+      case 0x0d:
+        return define_cfa(in.unsigned_leb(), row_.cfa_offset);
+      case 0x0e:
+        row_.cfa_offset = static_cast<std::int64_t>(in.unsigned_leb());
+        return true;
       case 0x0f:
         row_.cfa_is_expression = true;
         row_.cfa_code = in.block(in.unsigned_leb());
         return true;
-      case 0x10: { const auto number = in.unsigned_leb(); return set(number, how::at_expression, in.block(in.unsigned_leb())); }
-      case 0x11: { const auto number = in.unsigned_leb(); return set(number, how::at_cfa_offset, in.signed_leb() * entry_.data_alignment); }
-      case 0x12: { const auto number = in.unsigned_leb(); return define_cfa(number, in.signed_leb() * entry_.data_alignment); }
-      case 0x13: row_.cfa_offset = in.signed_leb() * entry_.data_alignment; return true;
-      case 0x14: { const auto number = in.unsigned_leb(); return set(number, how::cfa_offset, factored(in.unsigned_leb())); }
-      case 0x15: { const auto number = in.unsigned_leb(); return set(number, how::cfa_offset, in.signed_leb() * entry_.data_alignment); }
-      case 0x16: { const auto number = in.unsigned_leb(); return set(number, how::expression, in.block(in.unsigned_leb())); }
-      case 0x2e: in.unsigned_leb(); return true;  // GNU_args_size
-      case 0x2f: { const auto number = in.unsigned_leb(); return set(number, how::at_cfa_offset, -factored(in.unsigned_leb())); }
-      default: return false;
+      case 0x10: {
+        const auto number = in.unsigned_leb();
+        return set(number, how::at_expression, in.block(in.unsigned_leb()));
+      }
+      case 0x11: {
+        const auto number = in.unsigned_leb();
+        return set(number, how::at_cfa_offset, in.signed_leb() * entry_.data_alignment);
+      }
+      case 0x12: {
+        const auto number = in.unsigned_leb();
+        return define_cfa(number, in.signed_leb() * entry_.data_alignment);
+      }
+      case 0x13:
+        row_.cfa_offset = in.signed_leb() * entry_.data_alignment;
+        return true;
+      case 0x14: {
+        const auto number = in.unsigned_leb();
+        return set(number, how::cfa_offset, factored(in.unsigned_leb()));
+      }
+      case 0x15: {
+        const auto number = in.unsigned_leb();
+        return set(number, how::cfa_offset, in.signed_leb() * entry_.data_alignment);
+      }
+      case 0x16: {
+        const auto number = in.unsigned_leb();
+        return set(number, how::expression, in.block(in.unsigned_leb()));
+      }
+      case 0x2e:
+        in.unsigned_leb();
+        return true;  // GNU_args_size
+      case 0x2f: {
+        const auto number = in.unsigned_leb();
+        return set(number, how::at_cfa_offset, -factored(in.unsigned_leb()));
+      }
+      default:
+        return false;
     }
   }
 

@@ -18,10 +18,14 @@ class interpreter {
   bool lacks_register = false;
 
   bool reg(std::uint64_t number, std::uint64_t& value) {
-    if (number == cfi::rsp) value = step_.from.rsp;
-    else if (number == cfi::rbp) value = step_.from.rbp;
-    else if (number == cfi::return_address) value = step_.from.pc & ~wire::node_exact_address;
-    else lacks_register = true;
+    if (number == cfi::rsp)
+      value = step_.from.rsp;
+    else if (number == cfi::rbp)
+      value = step_.from.rbp;
+    else if (number == cfi::return_address)
+      value = step_.from.pc & ~wire::node_exact_address;
+    else
+      lacks_register = true;
     return !lacks_register;
   }
   bool memory(std::uint64_t address, std::uint64_t& value) {
@@ -36,13 +40,23 @@ class interpreter {
   }
   bool restore(const cfi::register_rule& rule, std::uint64_t cfa, std::uint64_t same, std::uint64_t& value) {
     switch (rule.kind) {
-      case cfi::how::same: value = same; return true;
-      case cfi::how::undefined: value = 0; return true;
-      case cfi::how::at_cfa_offset: return memory(cfa + rule.offset, value);
-      case cfi::how::cfa_offset: value = cfa + rule.offset; return true;
-      case cfi::how::in_register: return reg(static_cast<std::uint64_t>(rule.offset), value);
-      case cfi::how::expression: return expression(rule.code(), &cfa, value);
-      case cfi::how::at_expression: return expression(rule.code(), &cfa, value) && memory(value, value);
+      case cfi::how::same:
+        value = same;
+        return true;
+      case cfi::how::undefined:
+        value = 0;
+        return true;
+      case cfi::how::at_cfa_offset:
+        return memory(cfa + rule.offset, value);
+      case cfi::how::cfa_offset:
+        value = cfa + rule.offset;
+        return true;
+      case cfi::how::in_register:
+        return reg(static_cast<std::uint64_t>(rule.offset), value);
+      case cfi::how::expression:
+        return expression(rule.code(), &cfa, value);
+      case cfi::how::at_expression:
+        return expression(rule.code(), &cfa, value) && memory(value, value);
     }
     return false;
   }

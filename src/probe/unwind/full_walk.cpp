@@ -32,13 +32,24 @@ bool run(cfi::bytes code, const std::uint64_t* start, const machine_state& from,
 bool restore(const cfi::register_rule& rule, unsigned number, std::uint64_t cfa, const machine_state& from,
              std::uint64_t& value) {
   switch (rule.kind) {
-    case cfi::how::same: value = number == cfi::rsp ? cfa : from.registers[number]; return true;
-    case cfi::how::undefined: value = 0; return true;
-    case cfi::how::at_cfa_offset: return read_word(cfa + rule.offset, value);
-    case cfi::how::cfa_offset: value = cfa + rule.offset; return true;
-    case cfi::how::in_register: value = from.registers[rule.offset % cfi::register_count]; return true;
-    case cfi::how::expression: return run(rule.code(), &cfa, from, value);
-    case cfi::how::at_expression: return run(rule.code(), &cfa, from, value) && read_word(value, value);
+    case cfi::how::same:
+      value = number == cfi::rsp ? cfa : from.registers[number];
+      return true;
+    case cfi::how::undefined:
+      value = 0;
+      return true;
+    case cfi::how::at_cfa_offset:
+      return read_word(cfa + rule.offset, value);
+    case cfi::how::cfa_offset:
+      value = cfa + rule.offset;
+      return true;
+    case cfi::how::in_register:
+      value = from.registers[rule.offset % cfi::register_count];
+      return true;
+    case cfi::how::expression:
+      return run(rule.code(), &cfa, from, value);
+    case cfi::how::at_expression:
+      return run(rule.code(), &cfa, from, value) && read_word(value, value);
   }
   return false;
 }
@@ -78,7 +89,8 @@ HL_COLD bool stack_walk::full_walk(const frame_state& caller, std::uint32_t& ste
       : "rcx", "memory");
   state.exact = true;
   constexpr unsigned own_frames = 32;
-  for (unsigned i = 0; state.registers[cfi::return_address] != caller.pc || state.registers[cfi::rsp] != caller.rsp; ++i)
+  for (unsigned i = 0; state.registers[cfi::return_address] != caller.pc || state.registers[cfi::rsp] != caller.rsp;
+       ++i)
     if (i == own_frames || !full_step(state)) return false;
   step_count = 0;
   do {

@@ -6,7 +6,9 @@
 namespace heapledger::probe {
 namespace {
 
-bool plain(const cfi::register_rule& rule) { return rule.kind == cfi::how::same || rule.kind == cfi::how::undefined; }
+bool plain(const cfi::register_rule& rule) {
+  return rule.kind == cfi::how::same || rule.kind == cfi::how::undefined;
+}
 
 // `breg6 N; deref`: the CFA that GCC emits after realigning the stack.
 bool through_rbp(cfi::bytes code, std::int64_t& offset) {
@@ -29,15 +31,21 @@ bool constant_at(cfi::bytes code, std::uint64_t pc, std::int64_t& offset) {
 
 bool set_cfa(const cfi::row& row, std::uint64_t pc, rule& out, std::int64_t& offset) {
   if (row.cfa_is_expression) {
-    if (through_rbp(row.cfa_code, offset)) out.kind = rule_kind::through_rbp;
-    else if (constant_at(row.cfa_code, pc, offset)) out.kind = rule_kind::from_rsp;
-    else return false;
+    if (through_rbp(row.cfa_code, offset))
+      out.kind = rule_kind::through_rbp;
+    else if (constant_at(row.cfa_code, pc, offset))
+      out.kind = rule_kind::from_rsp;
+    else
+      return false;
     return true;
   }
   offset = row.cfa_offset;
-  if (row.cfa_register == cfi::rsp) out.kind = rule_kind::from_rsp;
-  else if (row.cfa_register == cfi::rbp) out.kind = rule_kind::from_rbp;
-  else return false;
+  if (row.cfa_register == cfi::rsp)
+    out.kind = rule_kind::from_rsp;
+  else if (row.cfa_register == cfi::rbp)
+    out.kind = rule_kind::from_rbp;
+  else
+    return false;
   return true;
 }
 
@@ -72,10 +80,13 @@ rule compile_rule(std::uint64_t pc, bool return_site) {
     case row_search::missing:
       // A return address that is a function's first byte was put there to start a fiber: nothing called it.
       out.kind = return_site && find_row(pc, entry, row) == row_search::found && entry.start == pc ? rule_kind::end
-                                                                                                  : rule_kind::unknown;
+                                                                                                   : rule_kind::unknown;
       return out;
-    case row_search::malformed: out.kind = rule_kind::unknown; return out;
-    case row_search::found: break;
+    case row_search::malformed:
+      out.kind = rule_kind::unknown;
+      return out;
+    case row_search::found:
+      break;
   }
   const cfi::register_rule& back = row.registers[entry.return_register % cfi::register_count];
   if (back.kind == cfi::how::undefined) {

@@ -7,18 +7,18 @@
 namespace heapledger::probe {
 
 enum class rule_kind : std::uint8_t {
-  none,        // nothing known (also: an empty cache entry)
-  from_rsp,    // CFA = rsp + offset
-  from_rbp,    // CFA = rbp + offset
-  through_rbp, // CFA = *(rbp + offset): functions that realign their stack
-  complex,     // expressions, signal frames, other registers
-  end,         // the outermost frame: its return address is undefined
-  unknown,     // no unwind information for this address
+  none,         // nothing known (also: an empty cache entry)
+  from_rsp,     // CFA = rsp + offset
+  from_rbp,     // CFA = rbp + offset
+  through_rbp,  // CFA = *(rbp + offset): functions that realign their stack
+  complex,      // expressions, signal frames, other registers
+  end,          // the outermost frame: its return address is undefined
+  unknown,      // no unwind information for this address
 };
 
 struct rule {
   rule_kind kind = rule_kind::none;
-  bool rbp_saved = false;      // at CFA + rbp_offset, or for through_rbp at rbp + rbp_offset
+  bool rbp_saved = false;  // at CFA + rbp_offset, or for through_rbp at rbp + rbp_offset
   std::int16_t rbp_offset = 0;
   std::int32_t cfa_offset = 0;
 

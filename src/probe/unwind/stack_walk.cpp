@@ -1,7 +1,7 @@
 #include "probe/unwind/stack_walk.hpp"
 
-#include "probe/publish/stack_tree.hpp"
 #include "probe/base/own_memory.hpp"
+#include "probe/publish/stack_tree.hpp"
 
 extern "C" void* __libc_stack_end;
 
@@ -36,16 +36,21 @@ std::uint64_t end_of_stack(std::uint64_t rsp) {
 
 stack_cut cut_of(step_end end, const frame_state& state) {
   switch (end) {
-    case step_end::no_rule: return at_process_start(state) ? stack_cut::none : stack_cut::no_rule;
+    case step_end::no_rule:
+      return at_process_start(state) ? stack_cut::none : stack_cut::no_rule;
     case step_end::bounds:
-    case step_end::needs_registers: return stack_cut::bounds;
-    default: return stack_cut::none;
+    case step_end::needs_registers:
+      return stack_cut::bounds;
+    default:
+      return stack_cut::none;
   }
 }
 
 }  // namespace
 
-std::size_t stack_walk::initial_bytes() { return bytes_for(initial_frames); }
+std::size_t stack_walk::initial_bytes() {
+  return bytes_for(initial_frames);
+}
 
 void stack_walk::init(void* memory, std::uint32_t depth_limit, bool frame_pointers) {
   capacity_ = initial_frames;

@@ -30,7 +30,10 @@ class stack_walk {
   // `memory` holds initial_bytes() zeroed bytes.
   void init(void* memory, std::uint32_t depth_limit, bool frame_pointers);
   static std::size_t initial_bytes();
-  void forget() { count_ = 0; read_count_ = 0; }
+  void forget() {
+    count_ = 0;
+    read_count_ = 0;
+  }
   stack_cut cut() const { return cut_; }
 
   static constexpr std::uint32_t not_same = UINT32_MAX - 1;
@@ -52,8 +55,7 @@ class stack_walk {
   static constexpr std::uint32_t no_difference = UINT32_MAX;
 
   static bool matches(const known_frame& known, const frame_state& now) {
-    return known.pc == now.pc && known.rsp == now.rsp &&
-           (known.rbp == now.rbp || (known.node & rbp_free_bit) != 0);
+    return known.pc == now.pc && known.rsp == now.rsp && (known.rbp == now.rbp || (known.node & rbp_free_bit) != 0);
   }
   // Inner words first: each read is justified by the words before it.
   HL_HOT std::uint32_t first_difference(std::uint32_t end) const {

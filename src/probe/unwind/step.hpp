@@ -56,7 +56,9 @@ HL_HOT step_end take_step(rule how, frame_step& step, frame_state& next) {
   const frame_state& from = step.from;
   step.read_count = 0;
   switch (how.kind) {
-    case rule_kind::from_rsp: cfa = from.rsp + how.cfa_offset; break;
+    case rule_kind::from_rsp:
+      cfa = from.rsp + how.cfa_offset;
+      break;
     case rule_kind::from_rbp:
       cfa = from.rbp + how.cfa_offset;
       if (HL_UNLIKELY(cfa - from.rsp - 8 > unchecked_frame_bytes || (cfa & 7) != 0) &&
@@ -66,11 +68,15 @@ HL_HOT step_end take_step(rule how, frame_step& step, frame_state& next) {
     case rule_kind::through_rbp:
       if (from.rbp - from.rsp > unchecked_frame_bytes || (from.rbp & 7) != 0) return step_end::bounds;
       cfa = step.read(from.rbp + how.cfa_offset);
-      if (cfa - from.rsp - 8 > unchecked_frame_bytes && (cfa <= from.rsp || !readable(cfa - 8))) return step_end::bounds;
+      if (cfa - from.rsp - 8 > unchecked_frame_bytes && (cfa <= from.rsp || !readable(cfa - 8)))
+        return step_end::bounds;
       break;
-    case rule_kind::complex: return complex_step(step, next);
-    case rule_kind::end: return step_end::outermost;
-    default: return step_end::no_rule;
+    case rule_kind::complex:
+      return complex_step(step, next);
+    case rule_kind::end:
+      return step_end::outermost;
+    default:
+      return step_end::no_rule;
   }
   next.pc = step.read(cfa - 8);
   next.rsp = cfa;

@@ -17,7 +17,7 @@ struct run_options {
   std::string output;  // pattern: %e program, %p pid, %h host, %t time; empty: heapledger.%e.%p.hlp
   bool force = false;  // overwrite an existing file
   std::string stacks = "dwarf";
-  std::uint32_t depth = 0;        // 0: no limit
+  std::uint32_t depth = 0;          // 0: no limit
   std::uint32_t interval_ms = 100;  // 0: no timeline
   bool follow = true;
   std::vector<std::string> only;  // globs on program names; empty: every process of the tree
@@ -35,7 +35,7 @@ struct report_options {
   std::string by;           // live peak allocated count temporary; empty: live in JSON, what fits the ending in text
   std::uint32_t top = 0;    // 0: ten in text, every stack in JSON
   std::uint32_t depth = 0;  // frames shown per stack in text; 0: what matters
-  bool full_recursion = false;  // text: do not collapse repeated frames
+  bool full_recursion = false;           // text: do not collapse repeated frames
   std::vector<std::string> debug_paths;  // extra places for debug files
 };
 int report(const report_options& options);

@@ -117,8 +117,7 @@ int finish(const run_options& options, collect::session_directory& directory, co
            int program_status) {
   if (!options.quiet) {
     if (options.verbose > 0 && writer.left_out() != 0)
-      say(fmt::format("left out {} short lives of children between fork and exec",
-                      writer.left_out()));
+      say(fmt::format("left out {} short lives of children between fork and exec", writer.left_out()));
     say_written(writer.written());
     say_no_profile(options, writer);
   }

@@ -65,7 +65,7 @@ struct module_info {
   std::uint64_t end = 0;
   std::uint64_t bias = 0;
   std::string path;
-  std::string build_id;  // lowercase hex, may be empty
+  std::string build_id;        // lowercase hex, may be empty
   std::int64_t loaded_ns = 0;  // since start
   std::optional<std::int64_t> unloaded_ns;
   bool operator==(const module_info&) const = default;
@@ -150,7 +150,7 @@ struct memory_map {
 };
 
 struct error_entry {
-  std::string kind;  // double-free, mismatch, overflow
+  std::string kind;         // double-free, mismatch, overflow
   std::uint32_t stack = 0;  // stack_entry::id that allocated the block
   std::uint64_t count = 0;
   bool operator==(const error_entry&) const = default;
@@ -181,8 +181,8 @@ struct profile {
   std::vector<thread_info> threads;
   std::vector<size_bucket> sizes;
   std::vector<timeline_point> timeline;
-  std::optional<memory_map> memory;      // as last seen
-  std::optional<memory_map> memory_peak; // near the peak
+  std::optional<memory_map> memory;       // as last seen
+  std::optional<memory_map> memory_peak;  // near the peak
   std::vector<error_entry> errors;
   profiler_info profiler;
   bool symbolized = false;
