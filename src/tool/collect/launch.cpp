@@ -26,6 +26,7 @@ constexpr std::array from_terminal = {SIGINT, SIGQUIT, SIGHUP};
 
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
   for (const auto& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
   pointers.push_back(nullptr);
   return pointers;

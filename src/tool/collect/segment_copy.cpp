@@ -91,6 +91,10 @@ wire::segment_header read_header(const segment_file& file) {
   return header;
 }
 
+std::string_view raw_folds(const wire::segment_header& header) {
+  return {reinterpret_cast<const char*>(header.folds), sizeof header.folds};
+}
+
 template <class Container>
 void read_region(const segment_file& file, const wire::region& region, std::uint64_t count, Container& to) {
   to.resize(count);
@@ -163,7 +167,7 @@ segment_copy copy_segment(const segment_file& file) {
     read_region(file, header.cells, header.cell_count, copy.cells);
     read_region(file, header.accounts, header.account_count, copy.accounts);
     const auto after = read_header(file);
-    if (std::memcmp(header.folds, after.folds, sizeof header.folds) == 0) break;
+    if (raw_folds(header) == raw_folds(after)) break;
   }
   const auto& header = copy.header;
   read_region(file, header.account_keys, header.account_count, copy.account_keys);
