@@ -81,6 +81,7 @@ books* acquire_books(std::uint32_t thread_record) {
   own->nested = nullptr;
   own->last_block = nullptr;
   own->forget_recent();
+  if (own->known_generation != process.generation) own->stack.forget_code();
   own->stack.forget();
   own->generation = own->known_generation = process.generation;
   return own;

@@ -179,7 +179,7 @@ books* usable_books(const void* at) {
     if (own == nullptr) return nullptr;
   }
   if (own->generation != process.generation) {
-    own->stack.forget();
+    own->stack.forget_code();
     own->generation = own->known_generation = process.generation;
   }
   return own;

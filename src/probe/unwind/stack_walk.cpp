@@ -49,7 +49,7 @@ stack_cut cut_of(step_end end, const frame_state& state) {
 }  // namespace
 
 std::size_t stack_walk::initial_bytes() {
-  return bytes_for(initial_frames);
+  return bytes_for(initial_frames) + child_cache::initial_bytes();
 }
 
 void stack_walk::init(void* memory, std::uint32_t depth_limit, bool frame_pointers) {
@@ -57,6 +57,7 @@ void stack_walk::init(void* memory, std::uint32_t depth_limit, bool frame_pointe
   frames_ = static_cast<known_frame*>(memory);
   reads_ = reinterpret_cast<stack_read*>(frames_ + capacity_);
   steps_ = reinterpret_cast<frame_step*>(reads_ + capacity_ * reads_per_frame);
+  children_.init(static_cast<char*>(memory) + bytes_for(initial_frames));
   depth_limit_ = depth_limit;
   frame_pointers_ = frame_pointers;
   forget();
@@ -154,7 +155,7 @@ std::uint32_t stack_walk::remember(std::uint32_t kept, std::uint32_t step_count)
   const bool limited = depth_limit_ != 0;
   for (std::uint32_t i = step_count; i-- > 0;) {
     const frame_step& step = steps_[i];
-    if (!limited) node = tree.child(node, step.from.pc);
+    if (!limited) node = children_.child(node, step.from.pc);
     frames_[count_++] = {step.from.pc, step.from.rsp, step.from.rbp, node | (step.rbp_is_free ? rbp_free_bit : 0),
                          read_count_};
     for (unsigned r = step.read_count; r-- > 0;) reads_[read_count_++] = step.reads[r];
@@ -163,12 +164,12 @@ std::uint32_t stack_walk::remember(std::uint32_t kept, std::uint32_t step_count)
 }
 
 // With a depth limit the innermost frames count from the root, so every depth has nodes of its own.
-std::uint32_t stack_walk::limited_node() const {
+std::uint32_t stack_walk::limited_node() {
   const std::uint32_t skip = count_ > depth_limit_ ? count_ - depth_limit_ : 0;
   std::uint32_t node = 0;
-  for (std::uint32_t i = skip; i < count_; ++i) node = tree.child(node, frames_[i].pc);
+  for (std::uint32_t i = skip; i < count_; ++i) node = children_.child(node, frames_[i].pc);
   frames_[count_ - 1].node = node | (frames_[count_ - 1].node & rbp_free_bit);
-  if (skip != 0) const_cast<stack_walk*>(this)->cut_ = stack_cut::depth;
+  if (skip != 0) cut_ = stack_cut::depth;
   return node;
 }
 

@@ -9,6 +9,7 @@
 // Reads no memory that a full walk would not read, takes no lock, and is used by one thread at a time.
 #pragma once
 
+#include "probe/unwind/child_cache.hpp"
 #include "probe/unwind/step.hpp"
 
 namespace heapledger::probe {
@@ -33,6 +34,11 @@ class stack_walk {
   void forget() {
     count_ = 0;
     read_count_ = 0;
+  }
+  // The same, and what was known of code that may be gone.
+  void forget_code() {
+    forget();
+    children_.forget();
   }
   stack_cut cut() const { return cut_; }
 
@@ -68,7 +74,7 @@ class stack_walk {
   }
   std::uint32_t walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
   std::uint32_t remember(std::uint32_t kept, std::uint32_t step_count);
-  std::uint32_t limited_node() const;
+  std::uint32_t limited_node();
   HL_COLD bool full_walk(const frame_state& caller, std::uint32_t& step_count);
   HL_COLD bool grow();
   std::uint32_t frame_with_read(std::uint32_t read, std::uint32_t from) const;
@@ -84,6 +90,7 @@ class stack_walk {
   std::uint32_t read_count_ = 0;
   std::uint32_t capacity_ = 0;  // frames; reads have reads_per_step times as many
   std::uint32_t depth_limit_ = 0;
+  child_cache children_;
   stack_cut cut_ = stack_cut::none;
   bool frame_pointers_ = false;
 };
