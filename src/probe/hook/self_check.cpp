@@ -19,6 +19,7 @@ constinit cfa_function* cfa_of = nullptr;
 struct comparison {
   const frame_state& caller;
   std::uint32_t node;  // what ours says comes next
+  bool cut;
   bool started;
   bool equal;
 };
@@ -32,6 +33,7 @@ _Unwind_Reason_Code compare(_Unwind_Context* context, void* argument) {
     with.started = true;
   }
   if (pc <= 4096) return _URC_NO_REASON;
+  if (with.cut && with.node == 0) return _URC_NORMAL_STOP;
   const wire::node& ours = segment.nodes[with.node];
   const std::uint64_t expected = pc | (exact != 0 ? wire::node_exact_address : 0);
   if (with.node == 0 || (ours.where & wire::node_address_mask) != expected) with.equal = false;
@@ -55,9 +57,9 @@ void start_self_check() {
   __atomic_fetch_add(&segment.header->check.differences, 1, __ATOMIC_RELAXED);
 }
 
-HL_COLD void check_stack(const frame_state& caller, std::uint32_t node) {
+HL_COLD void check_stack(const frame_state& caller, std::uint32_t node, bool cut) {
   if (walk_stack == nullptr || address_of == nullptr || cfa_of == nullptr) return;
-  comparison with{caller, node, false, true};
+  comparison with{caller, node, cut, false, true};
   walk_stack(compare, &with);
   __atomic_fetch_add(&segment.header->check.stacks, 1, __ATOMIC_RELAXED);
   if (!with.started || !with.equal || with.node != 0) stack_differs(caller, node);

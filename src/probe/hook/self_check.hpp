@@ -7,6 +7,7 @@
 namespace heapledger::probe {
 
 void start_self_check();
-HL_COLD void check_stack(const frame_state& caller, std::uint32_t node);
+// `cut`: the stack was cut by --depth, so that only its innermost frames can be compared.
+HL_COLD void check_stack(const frame_state& caller, std::uint32_t node, bool cut);
 
 }  // namespace heapledger::probe

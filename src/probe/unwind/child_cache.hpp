@@ -1,5 +1,6 @@
-// A thread's own memory of which node follows which in the stack tree. The tree's index and nodes are megabytes in a large
-// program, and a lookup there misses the cache twice; the few thousand steps that a thread takes again and again fit here.
+// A thread's own memory of which node follows which in the stack tree. The tree's index and nodes are megabytes in a
+// large program, and a lookup there misses the cache twice; the few thousand steps that a thread takes again and again
+// fit here.
 #pragma once
 
 #include "probe/base/own_memory.hpp"
