@@ -49,7 +49,6 @@ struct books {
   books* nested;
   books* next_free;
   std::uint32_t evictions;
-  std::uint32_t heartbeats;
   stack_walk stack;
 
   HL_HOT wire::cell& cell_of(std::uint32_t account);

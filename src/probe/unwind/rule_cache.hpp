@@ -12,7 +12,7 @@ class rule_cache {
   // False when there is no memory for it: walks still work, each step compiling its rule.
   bool create();
 
-  // `key` is the address, with the lowest bit of a separate word folded in for exact (not return) addresses.
+  // The rule at a return address, or at an exact one (of a frame that a signal interrupted): the key tells them apart.
   HL_HOT rule find(std::uint64_t pc, bool return_site) {
     const std::uint64_t key = pc << 1 | (return_site ? 0 : 1);
     entry& slot = entries_[index(key)];
