@@ -172,8 +172,9 @@ void count_cut(stack_cut cut) {
 // The account of a stack whose path is not in the index: a new one, unless another thread was faster or the index was
 // cleared.
 HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
+  const signals_blocked quiet;
   const std::uint32_t node = own.stack.node();
-  lock_guard held(accounts_lock);
+  const inner_lock_guard held(accounts_lock);
   if (const std::uint32_t found = accounts.find(path); found != 0) return found;
   wire::node& of = segment.nodes[node];
   wire::segment_header& header = *segment.header;
