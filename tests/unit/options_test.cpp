@@ -169,7 +169,6 @@ TEST(report_options, are_taken) {
 }
 
 TEST(report_options, wrong_usage_says_what_to_type) {
-  EXPECT_SAYS(refusal({"report"}), "which profile?");
   EXPECT_SAYS(refusal({"report", "a", "b"}), "'b' is one argument too many");
   EXPECT_SAYS(refusal({"report", "--by", "size", "a"}), "live, peak, allocated, count, temporary");
   EXPECT_SAYS(refusal({"report", "--top", "0", "a"}), "--top");
