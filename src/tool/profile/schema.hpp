@@ -65,6 +65,7 @@ void fields(auto& archive, is<module_info> auto& m) {
   archive(5, m.build_id);
   archive(6, m.loaded_ns);
   archive(7, m.unloaded_ns);
+  archive(8, m.symbol_advice);
 }
 
 void fields(auto& archive, is<thread_info> auto& t) {
