@@ -21,7 +21,7 @@
 namespace heapledger::wire {
 
 inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
-inline constexpr std::uint32_t segment_version = 1;
+inline constexpr std::uint32_t segment_version = 2;
 inline constexpr std::size_t header_bytes = 16384;
 
 struct region {
@@ -50,8 +50,9 @@ struct account_key {
   std::uint32_t scope;   // 0 is the whole process
   std::uint32_t shared;  // cell + 1 that folds go to; 0 is none yet
   std::uint32_t owner;   // writer + 1 that books into accounts[] itself
+  std::uint64_t path;    // the probe's own: a hash of the stack
 };
-static_assert(sizeof(account_key) == 16);
+static_assert(sizeof(account_key) == 24);
 
 // A stack is a path to the root. Node 0 is the root. `where` is a return address in its low 48 bits, the module
 // (index + 1) that held it in bits 48..62, and bit 63 once that module was unloaded.

@@ -16,11 +16,15 @@ struct account_cell {
   wire::cell* cell;
 };
 
-account_cell other_account_cell(books& own, std::uint32_t node);
+account_cell other_account_cell(books& own, std::uint64_t path);
 
-HL_HOT account_cell account_of(books& own, std::uint32_t node) {
-  if (HL_LIKELY(own.recent_node == node)) return {own.recent_account, own.recent_cell};
-  return other_account_cell(own, node);
+// Of the stack that was walked last, or `known_same` as that of the event before.
+HL_HOT account_cell account_of(books& own, bool known_same) {
+  if (HL_LIKELY(known_same && own.recent_known())) return {own.recent_account, own.recent_cell};
+  return other_account_cell(own, own.stack.path());
 }
+
+// Code was unloaded.
+void forget_paths();
 
 }  // namespace heapledger::probe
