@@ -166,6 +166,7 @@ TEST(report_options, are_taken) {
   EXPECT_EQ(std::get<report_options>(parsed({"report", "--", "--odd.hlp"})).file, "--odd.hlp");
   EXPECT_EQ(std::get<report_options>(parsed({"report", "[a].hlp"})).file, "[a].hlp");
   EXPECT_EQ(std::get<report_options>(parsed({"report", "[a]"})).file, "[a]");
+  EXPECT_EQ(std::get<report_options>(parsed({"report"})).file, "");  // the command says which there are
 }
 
 TEST(report_options, wrong_usage_says_what_to_type) {
