@@ -22,7 +22,7 @@ long refusal(const char* path) {
   long result = sys::call(__NR_faccessat2, here, sys::word(path), X_OK, AT_EACCESS);
   if (result == -ENOSYS || result == -EPERM) result = sys::call(__NR_faccessat, here, sys::word(path), X_OK);
   if (result != 0) return result;
-  struct stat status;
+  struct stat status {};
   result = sys::call(__NR_newfstatat, here, sys::word(path), sys::word(&status), 0);
   if (result != 0) return result;
   return S_ISREG(status.st_mode) ? 0 : -EACCES;
