@@ -169,41 +169,37 @@ void count_cut(stack_cut cut) {
   }
 }
 
-// The account of a stack whose path is not in the index: a new one, unless another thread was faster or the index was
-// cleared.
+// A new account, unless another thread was faster.
 HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
   const signals_blocked quiet;
   const std::uint32_t node = own.stack.node();
   const inner_lock_guard held(accounts_lock);
   if (const std::uint32_t found = accounts.find(path); found != 0) return found;
-  wire::node& of = segment.nodes[node];
   wire::segment_header& header = *segment.header;
-  std::uint32_t account = of.account - 1;
-  if (of.account == 0) {
-    account = header.account_count;
-    if (account >= tag::account_limit || !commit(segment.accounts, account + 1) ||
-        !commit(segment.account_keys, account + 1)) {
-      count_loss(wire::loss::accounts_full);
-      return 0;
-    }
-    wire::account_key& key = segment.account_keys[account];
-    key.node = node;
-    key.owner = own.id;
-    key.path = path;
-    segment.accounts[account].peak_epoch = peak_epoch;
-    __atomic_store_n(&header.account_count, account + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&of.account, account + 1, __ATOMIC_RELEASE);
-    count_cut(own.stack.cut());
+  const std::uint32_t fresh = header.account_count;
+  if (fresh >= tag::account_limit || !commit(segment.accounts, fresh + 1) || !commit(segment.account_keys, fresh + 1)) {
+    count_loss(wire::loss::accounts_full);
+    return 0;
   }
-  accounts.add(path, account);  // without memory for it the account is found by its node, here, each time
-  return account;
+  wire::account_key& key = segment.account_keys[fresh];
+  key.node = node;
+  key.owner = own.id;
+  key.path = path;
+  segment.accounts[fresh].peak_epoch = peak_epoch;
+  __atomic_store_n(&header.account_count, fresh + 1, __ATOMIC_RELEASE);
+  if (!accounts.add(path, fresh)) {
+    count_loss(wire::loss::accounts_full);
+    return 0;
+  }
+  count_cut(own.stack.cut());
+  return fresh;
 }
 
 }  // namespace
 
 void forget_paths() {
   lock_guard held(accounts_lock);
-  accounts.clear();
+  accounts.forget_unloaded();
 }
 
 account_cell other_account_cell(books& own, std::uint64_t path) {
