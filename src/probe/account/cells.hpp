@@ -18,10 +18,12 @@ struct account_cell {
 
 account_cell other_account_cell(books& own, std::uint64_t path);
 
-// Of the stack that was walked last, or `known_same` as that of the event before.
-HL_HOT account_cell account_of(books& own, bool known_same) {
-  if (HL_LIKELY(known_same && own.recent_known())) return {own.recent_account, own.recent_cell};
-  return other_account_cell(own, own.stack.path());
+HL_HOT account_cell account_of(books& own, std::uint64_t path) {
+  const recent_accounts::entry& known = own.recent.of(path);
+  if (HL_UNLIKELY(known.path != path || known.owned == 0)) return other_account_cell(own, path);
+  own.recent_account = known.account;
+  own.recent_cell = &segment.accounts[known.account];
+  return {own.recent_account, own.recent_cell};
 }
 
 // Code was unloaded.
