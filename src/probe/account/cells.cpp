@@ -131,6 +131,10 @@ void no_deltas(books& own) {
   own.delta_count = 0;
 }
 
+bool is_lost(const wire::cell& cell) {
+  return &cell == &nowhere[1];
+}
+
 HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
   own.forget_recent();
   if (own.delta_count == 0 || own.evictions > own.delta_count) grow_table(own);
@@ -148,20 +152,26 @@ HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
 
 namespace {
 
-HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
-  lock_guard held(accounts_lock);
-  wire::node& of = segment.nodes[node];
-  if (of.account != 0) return of.account - 1;
+// With the lock held; 0 when the table is full.
+std::uint32_t add_account(std::uint32_t node, std::uint32_t scope, std::uint32_t owner) {
   wire::segment_header& header = *segment.header;
   const std::uint32_t fresh = header.account_count;
   if (fresh >= tag::account_limit || !commit(segment.accounts, fresh + 1) || !commit(segment.account_keys, fresh + 1)) {
     count_loss(wire::loss::accounts_full);
     return 0;
   }
-  segment.account_keys[fresh].node = node;
-  segment.account_keys[fresh].owner = own.id;
+  segment.account_keys[fresh] = {node, scope, 0, owner};
   segment.accounts[fresh].peak_epoch = peak_epoch;
   __atomic_store_n(&header.account_count, fresh + 1, __ATOMIC_RELEASE);
+  return fresh;
+}
+
+HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
+  lock_guard held(accounts_lock);
+  wire::node& of = segment.nodes[node];
+  if (of.account != 0) return of.account - 1;
+  const std::uint32_t fresh = add_account(node, 0, own.writer_id);
+  if (fresh == 0) return 0;
   __atomic_store_n(&of.account, fresh + 1, __ATOMIC_RELEASE);
   switch (own.stack.cut()) {
     case stack_cut::none:
@@ -181,7 +191,13 @@ HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
 
 }  // namespace
 
+std::uint32_t add_scope_account(std::uint32_t node, std::uint32_t scope, std::uint32_t owner) {
+  lock_guard held(accounts_lock);
+  return add_account(node, scope, owner);
+}
+
 account_cell other_account_cell(books& own, std::uint32_t node) {
+  if (HL_UNLIKELY(own.scopes != nullptr && in_scope(own))) return scope_account_cell(own, node);
   const std::uint32_t known = __atomic_load_n(&segment.nodes[node].account, __ATOMIC_ACQUIRE);
   const std::uint32_t account = HL_LIKELY(known != 0) ? known - 1 : make_account(own, node);
   wire::cell& cell = own.cell_of(account);

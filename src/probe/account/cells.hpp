@@ -18,6 +18,12 @@ struct account_cell {
 
 account_cell other_account_cell(books& own, std::uint32_t node);
 
+// In a scope: made by scope/.
+bool in_scope(const books& own);
+account_cell scope_account_cell(books& own, std::uint32_t node);
+std::uint32_t add_scope_account(std::uint32_t node, std::uint32_t scope, std::uint32_t owner);  // 0: the table is full
+bool is_lost(const wire::cell& cell);  // there was no room for the event
+
 HL_HOT account_cell account_of(books& own, std::uint32_t node) {
   if (HL_LIKELY(own.recent_node == node)) return {own.recent_account, own.recent_cell};
   return other_account_cell(own, node);

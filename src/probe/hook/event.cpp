@@ -2,6 +2,7 @@
 
 #include "probe/account/errors.hpp"
 #include "probe/account/large_blocks.hpp"
+#include "probe/hook/scope_gate.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -118,15 +119,21 @@ void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_
     leave_unbooked(block);
 }
 
-template <block_kind Kind>
+template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  if (HL_UNLIKELY(own->gated) && !admit(*own, bytes, pc)) return refuse<Throws>(own, block);
   book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
   give(own, own->known_generation);
   return block;
 }
 
-template <block_kind Kind>
+template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  books* own = find_books(reinterpret_cast<const void*>(rsp));
+  if (own != nullptr && own->gated) {
+    take(own, reinterpret_cast<const void*>(rsp));
+    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  }
   book_or_leave(block, bytes, Kind, {pc, rsp, rbp}, false);
   return block;
 }
@@ -171,9 +178,16 @@ HL_COLD void publish_and_free(books* own, void* block) {
   next.free(block);
 }
 
+#define HL_THROWS(kind, throws)                                                                                      \
+  template void* book_walked<kind, throws>(books*, void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t); \
+  template void* book_first<kind, throws>(void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);
+HL_THROWS(block_kind::from_malloc, false)
+HL_THROWS(block_kind::from_new, false)
+HL_THROWS(block_kind::from_new, true)
+HL_THROWS(block_kind::from_new_array, false)
+HL_THROWS(block_kind::from_new_array, true)
+#undef HL_THROWS
 #define HL_KIND(kind)                                                                                        \
-  template void* book_walked<kind>(books*, void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t); \
-  template void* book_first<kind>(void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);          \
   template void free_other<kind>(books*, void*);                                                             \
   template void free_first<kind>(void*);
 HL_KIND(block_kind::from_malloc)

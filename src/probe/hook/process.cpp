@@ -23,6 +23,7 @@
 #include "probe/hook/self_check.hpp"
 #include "probe/publish/modules.hpp"
 #include "probe/publish/stack_tree.hpp"
+#include "probe/scope/slots.hpp"
 
 extern "C" void* __libc_stack_end;
 
@@ -96,6 +97,7 @@ bool open_books(bool forked) {
   reset_errors();
   modules.reset();
   reset_registry({chosen.depth_limit, chosen.stacks});
+  reset_scopes();
   peak_epoch = 0;
   publish_process();
   __atomic_store_n(&segment.header->private_bytes, own_bytes(), __ATOMIC_RELAXED);
@@ -120,6 +122,7 @@ void on_thread_exit(void*) {
   close_thread_record(thread_record);
   for (books* each = own; each != nullptr;) {
     books* inner = each->nested;
+    leave_scopes(*each);
     release_books(each);
     each = inner;
   }
@@ -173,10 +176,16 @@ bool abandoned(const books& own, const void* at) {
 books* usable_books(const void* at) {
   books* own = this_thread;
   if (own == nullptr) return register_thread();
-  while (own->generation == books::busy && !abandoned(*own, at)) {
+  while (own->generation == books::busy) {
+    if (abandoned(*own, at)) {
+      mend_scopes(*own);
+      break;
+    }
+    books* const outer = own;
     if (own->nested == nullptr) own->nested = acquire_books(thread_record);
     own = own->nested;
     if (own == nullptr) return nullptr;
+    if (scopes_in_use) borrow_scope(*own, *outer);
   }
   if (own->generation != process.generation) {
     own->stack.forget_code();

@@ -1,0 +1,391 @@
+#include "probe/scope/slots.hpp"
+
+#include "probe/account/cells.hpp"
+#include "probe/base/lock.hpp"
+#include "probe/base/own_memory.hpp"
+#include "probe/scope/accounts.hpp"
+#include "probe/scope/budget.hpp"
+#include "probe/scope/kinds.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+std::int64_t load(const std::int64_t& value) {
+  return __atomic_load_n(&value, __ATOMIC_RELAXED);
+}
+
+// What lives in the slot's scope and below, as far as this thread can see.
+std::int64_t seen_live(const scope_slot& slot) {
+  return load(slot.of->committed[live]) + slot.pending[live];
+}
+
+void note_peak(scope_record& record, std::int64_t bytes) {
+  std::int64_t known = load(record.peak_bytes);
+  if (HL_LIKELY(bytes <= known)) return;
+  while (bytes > known)
+    if (__atomic_compare_exchange_n(&record.peak_bytes, &known, bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+  note_peak_of_kind(record.kind, bytes);
+}
+
+bool stale(const scope_slot& slot) {
+  return !names(slot.handle, settled_life(*slot.of));
+}
+
+void unlink(thread_scopes& mine, scope_slot& slot) {
+  const auto number = static_cast<std::uint16_t>(&slot - mine.slots + 1);
+  std::uint16_t* at = &mine.buckets[index_of(slot.handle) % thread_scopes::bucket_count];
+  while (*at != number) at = &mine.slots[*at - 1].next;
+  *at = slot.next;
+}
+
+void fold(scope_slot& slot) {
+  scope_record& to = *slot.of;
+  __atomic_fetch_add(&to.folds_begun, 1, __ATOMIC_ACQ_REL);
+  __atomic_fetch_add(&to.folded.allocations, slot.counts.allocations, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&to.folded.allocated_bytes, slot.counts.allocated_bytes, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&to.folded.frees, slot.counts.frees, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&to.folded.freed_bytes, slot.counts.freed_bytes, __ATOMIC_RELAXED);
+  for (std::size_t r = 0; r < wire::resource_count; ++r)
+    if (slot.pending[r] != 0) __atomic_fetch_add(&to.committed[r], slot.pending[r], __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&to.contributors, 1, __ATOMIC_RELAXED);
+  slot.counts = {};
+  for (std::int64_t& each : slot.pending) each = 0;
+  __atomic_fetch_add(&to.folds_ended, 1, __ATOMIC_ACQ_REL);
+}
+
+// Gives a slot up; what it holds goes to its scope, unless that was recycled, and has it already.
+void give_up(thread_scopes& mine, scope_slot& slot) {
+  const bool kept = !slot.hidden && !stale(slot);  // may wait, and must not while readers wait for us
+  changing now(mine);
+  if (kept) fold(slot);
+  if (!slot.hidden) unlink(mine, slot);
+  if (slot.parent != nullptr) --slot.parent->children;
+  slot = {};
+}
+
+scope_slot* free_slot(thread_scopes& mine) {
+  for (std::uint32_t looked = 0; looked < 2 * thread_scopes::slot_count; ++looked) {
+    scope_slot& slot = mine.slots[mine.hand];
+    mine.hand = (mine.hand + 1) % thread_scopes::slot_count;
+    if (slot.handle == 0) return &slot;
+    if (slot.children != 0 || &slot == mine.current) continue;
+    if (slot.recently_used && looked < thread_scopes::slot_count) {
+      slot.recently_used = false;
+      continue;
+    }
+    give_up(mine, slot);
+    return &slot;
+  }
+  return nullptr;
+}
+
+HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle handle) {
+  thread_scopes& mine = *own.scopes;
+  scope_slot* parent = nullptr;
+  if (record.parent != nullptr) {
+    parent = slot_of(own, *record.parent, handle_of(*record.parent, load_life(*record.parent)));
+    if (parent == nullptr) return nullptr;
+    ++parent->children;  // keeps it where it is
+  }
+  scope_slot* slot = free_slot(mine);
+  if (slot == nullptr) {
+    if (parent != nullptr) --parent->children;
+    return nullptr;
+  }
+  __atomic_fetch_add(&record.contributors, 1, __ATOMIC_RELAXED);
+  changing now(mine);
+  *slot = {};
+  slot->of = &record;
+  slot->parent = parent;
+  std::uint16_t& bucket = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
+  slot->next = bucket;
+  slot->handle = handle;
+  slot->recently_used = true;
+  bucket = static_cast<std::uint16_t>(slot - mine.slots + 1);
+  return slot;
+}
+
+// How far the thread's live bytes may rise before the scope or an ancestor is at a peak.
+void set_scope_mark(books& own) {
+  thread_scopes& mine = *own.scopes;
+  std::int64_t room = INT64_MAX / 2;
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent) {
+    const std::int64_t here = load(slot->of->peak_bytes) - seen_live(*slot);
+    if (here < room) room = here;
+  }
+  mine.scope_mark = own.live + room;
+  own.peak_mark = mine.scope_mark < mine.process_mark ? mine.scope_mark : mine.process_mark;
+}
+
+// The open difference goes to the current slot.
+void settle(books& own) {
+  thread_scopes& mine = *own.scopes;
+  const totals now = net_totals(own);
+  totals did = now;
+  did -= mine.mark;
+  if ((did.allocations | did.frees) == 0) return;
+  {
+    changing counters(mine);
+    mine.current->counts += did;
+    mine.mark = now;
+    if (mine.outer != nullptr) mine.own_scopes += did;
+  }
+  apply(mine.current, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
+        static_cast<std::int64_t>(did.allocations));
+}
+
+totals load_totals(const wire::thread& thread) {
+  const auto* pair = reinterpret_cast<const __m128i*>(&thread.allocations);
+  alignas(16) totals all;
+  _mm_store_si128(reinterpret_cast<__m128i*>(&all.allocations), _mm_load_si128(pair));
+  _mm_store_si128(reinterpret_cast<__m128i*>(&all.frees), _mm_load_si128(pair + 1));
+  return all;
+}
+
+wire::cell& own_cell(books& own, std::uint32_t account) {
+  if ((segment.account_keys[account].owner & ~wire::owner_in_scope) == own.writer_id) return segment.accounts[account];
+  wire::cell& delta = own.deltas[delta_slot(own, account)];
+  return HL_LIKELY(delta.id == account + 1) ? delta : delta_cell_slow(own, account);
+}
+
+scope_slot* current_of(const thread_scopes& mine) {
+  return mine.current != nullptr || mine.outer == nullptr ? mine.current : mine.outer->current;
+}
+
+// An event of this thread in a scope that it is not in.
+void book_elsewhere(books& own, std::uint32_t scope, const totals& did) {
+  if (thread_scopes_of(own) == nullptr) return;
+  thread_scopes& mine = *own.scopes;
+  {
+    changing counters(mine);
+    mine.excluded += did;
+  }
+  scope_record* record = record_at(scope);
+  if (record == nullptr) return;
+  const scope_handle handle = handle_of(*record, settled_life(*record));
+  if (scope_slot* slot = slot_of(own, *record, handle); slot != nullptr) {
+    {
+      changing counters(mine);
+      slot->counts += did;
+    }
+    apply(slot, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
+          static_cast<std::int64_t>(did.allocations));
+    return;
+  }
+  // No slot to be had: straight to the scope.
+  scope_slot once{};
+  once.of = record;
+  __atomic_fetch_add(&record->contributors, 1, __ATOMIC_RELAXED);
+  once.counts = did;
+  fold(once);
+  for (scope_record* each = record; each != nullptr; each = each->parent)
+    __atomic_fetch_add(&each->committed[live], did.live_bytes(), __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_bytes, std::int64_t allocations) {
+  for (; slot != nullptr; slot = slot->parent) {
+    scope_record& record = *slot->of;
+    if (live_bytes < 0) note_peak(record, seen_live(*slot));
+    slot->pending[live] += live_bytes;
+    if (HL_UNLIKELY(record.limited)) {
+      if (record.limit[allocated] != no_limit) slot->pending[allocated] += allocated_bytes;
+      if (record.limit[calls] != no_limit) slot->pending[calls] += allocations;
+      keep_lease_small(*slot);
+    } else if (__atomic_load_n(&record.contributors, __ATOMIC_RELAXED) > 1 &&
+               (slot->pending[live] > hold_back_of_scope_bytes || slot->pending[live] < -hold_back_of_scope_bytes)) {
+      const std::int64_t now = __atomic_add_fetch(&record.committed[live], slot->pending[live], __ATOMIC_RELAXED);
+      slot->pending[live] = 0;
+      note_peak(record, now);
+    }
+  }
+}
+
+totals net_totals(const books& own) {
+  totals all = load_totals(*own.thread);
+  for (const books* each = &own; each != nullptr; each = each->nested) {
+    const thread_scopes* of = each->scopes;
+    if (of == nullptr) continue;
+    all -= of->excluded;
+    if (each != &own) all -= of->own_scopes;
+  }
+  return all;
+}
+
+thread_scopes* thread_scopes_of(books& own) {
+  if (HL_LIKELY(own.scopes != nullptr)) return own.scopes;
+  auto* fresh = static_cast<thread_scopes*>(own_map(sizeof(thread_scopes)));
+  if (fresh == nullptr) {
+    count_loss(wire::loss::scopes_full);
+    return nullptr;
+  }
+  fresh->process_mark = own.peak_mark;
+  __atomic_store_n(&own.scopes, fresh, __ATOMIC_RELEASE);
+  return fresh;
+}
+
+scope_slot* slot_of(books& own, scope_record& record, scope_handle handle) {
+  thread_scopes& mine = *own.scopes;
+  std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
+  while (at != 0) {
+    scope_slot& slot = mine.slots[at - 1];
+    if (HL_LIKELY(slot.handle == handle)) {
+      slot.recently_used = true;
+      return &slot;
+    }
+    at = slot.next;
+    if (index_of(slot.handle) != index_of(handle)) continue;
+    // Of a scope that had this record before.
+    if (slot.children == 0) {
+      give_up(mine, slot);
+    } else {
+      changing now(mine);
+      unlink(mine, slot);
+      slot.hidden = true;
+    }
+  }
+  return make_slot(own, record, handle);
+}
+
+scope_handle switch_scope(books& own, scope_handle to) {
+  if (to == 0 && own.scopes == nullptr) return 0;
+  if (thread_scopes_of(own) == nullptr) return 0;
+  thread_scopes& mine = *own.scopes;
+  const scope_handle from = mine.current != nullptr ? mine.current->handle : 0;
+  if (from == to) return from;
+  if (mine.current != nullptr) settle(own);
+  for (;;) {
+    to = nearest_open(to);
+    scope_record* record = record_at(index_of(to));
+    scope_slot* slot = record != nullptr ? slot_of(own, *record, to) : nullptr;
+    if (to != 0 && slot == nullptr) {
+      count_loss(wire::loss::scopes_full);
+      to = 0;
+    }
+    {
+      changing now(mine);
+      __atomic_store_n(&mine.current_index, slot != nullptr ? record->index : 0, __ATOMIC_RELAXED);
+      mine.current = slot;
+      mine.mark = net_totals(own);
+    }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
+    if (slot == nullptr) break;
+    const std::uint64_t life = load_life(*record);
+    if (HL_LIKELY(names(to, life) && state_of(life) == scope_state::open)) break;
+  }
+  own.forget_recent();
+  if (from == 0) mine.process_mark = own.peak_mark;
+  if (mine.current != nullptr) {
+    own.id = nobodys_accounts;
+    own.gated = mine.current->of->gated;
+    set_scope_mark(own);
+  } else {
+    own.id = mine.outer != nullptr ? nobodys_accounts : own.writer_id;
+    own.gated = false;
+    own.peak_mark = mine.process_mark;
+  }
+  return from;
+}
+
+void leave_scopes(books& own) {
+  if (own.scopes == nullptr) return;
+  switch_scope(own, 0);
+  own.scopes->outer = nullptr;
+  own.scopes->spare = 0;
+  own.scopes->holding = own.scopes->notifying = false;
+  own.id = own.writer_id;
+}
+
+void borrow_scope(books& nested, const books& outer) {
+  nested.forget_recent();
+  if (outer.scopes == nullptr || thread_scopes_of(nested) == nullptr) return;
+  nested.scopes->outer = outer.scopes;
+  nested.id = nobodys_accounts;
+}
+
+void mend_scopes(books& own) {
+  if (own.scopes != nullptr && own.scopes->sequence % 2 != 0) ++own.scopes->sequence;
+}
+
+bool in_scope(const books& own) {
+  return current_of(*own.scopes) != nullptr;
+}
+
+account_cell scope_account_cell(books& own, std::uint32_t node) {
+  thread_scopes& mine = *own.scopes;
+  const scope_slot& slot = *current_of(mine);
+  std::uint32_t account = bind_account(own, *slot.of, slot.handle, node);
+  const bool bound = account != 0;
+  if (!bound) account = slot.of->base_account;
+  wire::cell& cell = own_cell(own, account);
+  // In a scope with a budget the shortcut stays unset: each allocation takes the way that asks for a lease.
+  if (HL_LIKELY(bound && !own.gated && mine.outer == nullptr && !is_lost(cell))) {
+    own.recent_node = HL_UNLIKELY(stackless) ? stack_walk::not_same : node;
+    own.recent_account = account;
+    own.recent_cell = &cell;
+  }
+  return {account, &cell};
+}
+
+void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes) {
+  wire::cell& cell = own_cell(own, account);
+  settle_peak(cell);
+  const std::uint32_t scope = scope_of_account(account);
+  const scope_slot* current = own.scopes != nullptr ? current_of(*own.scopes) : nullptr;
+  if (scope == (current != nullptr ? current->of->index : 0)) {
+    add_free(own, cell, block, bytes);
+    if (own.gated) settle_scope(own);
+  } else {
+    if (own.scopes != nullptr && own.scopes->current != nullptr) settle(own);
+    add_free(own, cell, block, bytes);
+    book_elsewhere(own, scope, {0, 0, 1, bytes});
+    if (own.scopes != nullptr && own.scopes->current != nullptr) set_scope_mark(own);
+  }
+  if (HL_UNLIKELY(own.live < own.publish_below)) publish_live(own);
+}
+
+HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes) {
+  wire::cell& cell = own_cell(own, account);
+  take_back_pair(cell.frees, bytes);
+  take_back_pair(own.thread->frees, bytes);
+  own.live += static_cast<std::int64_t>(bytes);
+  const std::uint32_t scope = scope_of_account(account);
+  const scope_slot* current = own.scopes != nullptr ? current_of(*own.scopes) : nullptr;
+  if (scope != (current != nullptr ? current->of->index : 0))
+    book_elsewhere(own, scope, {0, 0, ~std::uint64_t{0}, 0 - std::uint64_t{bytes}});
+  settle_scope(own);
+}
+
+HL_COLD void charge_gated(books& own) {
+  settle_scope(own);
+}
+
+HL_COLD void settle_scope(books& own) {
+  if (own.scopes == nullptr || own.scopes->current == nullptr) return;
+  settle(own);
+  set_scope_mark(own);
+}
+
+HL_COLD bool scope_peak_passed(books& own) {
+  thread_scopes& mine = *own.scopes;
+  if (mine.current == nullptr) return true;
+  settle(own);
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent) note_peak(*slot->of, seen_live(*slot));
+  set_scope_mark(own);
+  return own.live > mine.process_mark;
+}
+
+HL_COLD void set_peak_mark(books& own, std::int64_t mark) {
+  own.peak_mark = mark;
+  if (own.scopes == nullptr || own.scopes->current == nullptr) return;
+  own.scopes->process_mark = mark;
+  set_scope_mark(own);
+}
+
+HL_COLD std::int64_t process_peak_mark(const books& own) {
+  const bool in = own.scopes != nullptr && own.scopes->current != nullptr;
+  return in ? own.scopes->process_mark : own.peak_mark;
+}
+
+}  // namespace heapledger::probe

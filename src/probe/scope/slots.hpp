@@ -1,0 +1,97 @@
+// One thread's part in scopes: where it is, and what it did in each scope.
+//
+// Written by its thread alone, under an odd sequence number when a reader must not look; leases are taken back from
+// threads that are not booking (budget.cpp).
+#pragma once
+
+#include "probe/account/books.hpp"
+#include "probe/scope/scope.hpp"
+
+namespace heapledger::probe {
+
+struct alignas(64) scope_slot {
+  scope_handle handle;  // 0: free
+  scope_record* of;
+  scope_slot* parent;
+  totals counts;
+  std::int64_t pending[wire::resource_count];  // used, and not in of->committed
+  std::uint16_t next;                          // slot + 1 in the same bucket
+  std::uint16_t children;                      // slots whose parent this is: they keep it
+  bool recently_used;
+  bool hidden;  // not in its bucket any more: the record was recycled, but children point here
+};
+static_assert(sizeof(scope_slot) == 128);
+
+// What operator new throws about.
+struct refusal {
+  scope_handle scope;
+  std::uint32_t resource;
+  std::uint64_t requested_bytes;
+};
+
+struct thread_scopes {
+  static constexpr std::uint32_t slot_count = 256;
+  static constexpr std::uint32_t bucket_count = 512;
+  static constexpr std::uint32_t cache_count = 512;
+  struct known_account {
+    scope_handle scope;
+    std::uint32_t node;
+    std::uint32_t account;
+  };
+
+  std::uint32_t sequence;  // odd: being changed
+  std::uint32_t current_index;
+  scope_slot* current;
+  totals mark;        // net_totals() when the open difference was last added to the current slot
+  totals excluded;    // events of this thread that were not the current scope's
+  totals own_scopes;  // of nested books: events that were a scope's of theirs, not of the thread's current one
+  const thread_scopes* outer;  // of nested books: the interrupted ones
+  std::int64_t process_mark;
+  std::int64_t scope_mark;
+  std::uint32_t spare;  // inside code that must not fail
+  bool holding;         // leases must stay: a realloc may have to be undone
+  bool notifying;
+  refusal last_refusal;
+  std::uint32_t hand;
+  std::uint16_t buckets[bucket_count];  // slot + 1
+  known_account cache[cache_count];
+  scope_slot slots[slot_count];
+};
+
+// While a thread changes what readers look at.
+class changing {
+ public:
+  explicit changing(thread_scopes& of) : of_(of) {
+    __atomic_store_n(&of_.sequence, of_.sequence + 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // stores are seen in order on x86
+  }
+  ~changing() {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&of_.sequence, of_.sequence + 1, __ATOMIC_RELEASE);
+  }
+  changing(const changing&) = delete;
+  changing& operator=(const changing&) = delete;
+
+ private:
+  thread_scopes& of_;
+};
+
+inline constexpr std::int64_t hold_back_of_scope_bytes = 32 * 1024;
+inline constexpr std::uint32_t nobodys_accounts = std::uint32_t{1} << 30;
+
+// nullptr when there is no memory.
+thread_scopes* thread_scopes_of(books& own);
+
+// Enters a scope, or the nearest open ancestor of it; returns where the thread was. `own` is taken.
+scope_handle switch_scope(books& own, scope_handle to);
+void leave_scopes(books& own);  // the thread ends
+void borrow_scope(books& nested, const books& outer);
+void mend_scopes(books& own);  // after an event that was left by longjmp
+
+scope_slot* slot_of(books& own, scope_record& record, scope_handle handle);
+// The thread's totals without what belongs to other scopes.
+totals net_totals(const books& own);
+// Adds a change to a slot's scope and its ancestors.
+void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_bytes, std::int64_t allocations);
+
+}  // namespace heapledger::probe
