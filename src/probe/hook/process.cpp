@@ -122,6 +122,7 @@ void on_thread_exit(void*) {
   close_thread_record(thread_record);
   for (books* each = own; each != nullptr;) {
     books* inner = each->nested;
+    if (each != own) close_thread_record(static_cast<std::uint32_t>(each->thread - segment.threads.data));
     leave_scopes(*each);
     release_books(each);
     each = inner;
@@ -182,7 +183,8 @@ books* usable_books(const void* at) {
       break;
     }
     books* const outer = own;
-    if (own->nested == nullptr) own->nested = acquire_books(thread_record);
+    // A thread record of its own: the interrupted event may be about to write into the other.
+    if (own->nested == nullptr) own->nested = acquire_books(open_thread_record());
     own = own->nested;
     if (own == nullptr) return nullptr;
     if (scopes_in_use) borrow_scope(*own, *outer);

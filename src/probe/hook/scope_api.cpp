@@ -50,15 +50,15 @@ HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t
 
 HL_EXPORT heapledger_scope heapledger_scope_enter(heapledger_scope scope) {
   const booking event(__builtin_dwarf_cfa());
-  return event ? switch_scope(*event, scope) : 0;
+  if (!event) return 0;
+  if (event->scopes != nullptr) event->scopes->borrowed = false;
+  return switch_scope(*event, scope);
 }
 
 HL_EXPORT heapledger_scope heapledger_scope_current(void) {
   const booking event(__builtin_dwarf_cfa());
-  if (!event || event->scopes == nullptr) return 0;
-  const thread_scopes& mine = *event->scopes;
-  const scope_slot* slot = mine.current != nullptr || mine.outer == nullptr ? mine.current : mine.outer->current;
-  return slot != nullptr ? slot->handle : 0;
+  if (!event || event->scopes == nullptr || event->scopes->current == nullptr) return 0;
+  return event->scopes->current->handle;
 }
 
 HL_EXPORT void heapledger_scope_close(heapledger_scope scope) {

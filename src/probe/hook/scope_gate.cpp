@@ -29,7 +29,7 @@ bool unwinding() {
 
 // Code that must not fail: marked so, in the middle of unwinding, or the dynamic linker's own.
 bool spared(const books& own, std::uint64_t pc) {
-  return own.scopes->spare != 0 || own.scopes->outer != nullptr || in_loader(reinterpret_cast<const void*>(pc)) ||
+  return own.scopes->spare != 0 || own.scopes->nested || in_loader(reinterpret_cast<const void*>(pc)) ||
          unwinding();
 }
 

@@ -62,24 +62,15 @@ admission lease(scope_slot& slot, std::size_t r, std::int64_t need, std::uint32_
   scope_record& record = *slot.of;
   std::int64_t& committed = record.committed[r];
   int rounds = 0;
+  bool looked = false;
   for (std::int64_t now = load(committed);;) {
-    if (need > record.limit[r] - now) {
-      if (rounds++ == reclaim_rounds) {
-        index = static_cast<std::uint32_t>(r);
-        return admission::refused;
-      }
-      if (rounds > 1) sys::yield();
-      take_leases_back(record, slot.handle);
-      // This thread is booking, so its own lease stayed.
-      now = load(committed);
-      continue;
-    }
     std::int64_t ceiling = record.limit[r];
     if (const int next = r == live ? next_threshold(record) : -1; next >= 0) {
       const std::int64_t threshold = record.thresholds[next];
       if (need >= threshold - now) {
         // Others may hold what they do not use.
-        if (rounds++ == 0 && __atomic_load_n(&record.contributors, __ATOMIC_RELAXED) > 1) {
+        if (!looked && __atomic_load_n(&record.contributors, __ATOMIC_RELAXED) > 1) {
+          looked = true;
           take_leases_back(record, slot.handle);
           now = load(committed);
           continue;
@@ -92,6 +83,17 @@ admission lease(scope_slot& slot, std::size_t r, std::int64_t need, std::uint32_
         continue;
       }
       if (threshold - 1 < ceiling) ceiling = threshold - 1;
+    }
+    if (need > record.limit[r] - now) {
+      if (rounds++ == reclaim_rounds) {
+        index = static_cast<std::uint32_t>(r);
+        return admission::refused;
+      }
+      if (rounds > 1) sys::yield();
+      take_leases_back(record, slot.handle);
+      // This thread is booking, so its own lease stayed.
+      now = load(committed);
+      continue;
     }
     const std::int64_t take = need + fair_lease(record, ceiling - now - need);
     if (__atomic_compare_exchange_n(&committed, &now, now + take, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {

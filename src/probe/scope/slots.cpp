@@ -128,7 +128,6 @@ void settle(books& own) {
     changing counters(mine);
     mine.current->counts += did;
     mine.mark = now;
-    if (mine.outer != nullptr) mine.own_scopes += did;
   }
   apply(mine.current, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
         static_cast<std::int64_t>(did.allocations));
@@ -146,10 +145,6 @@ wire::cell& own_cell(books& own, std::uint32_t account) {
   if ((segment.account_keys[account].owner & ~wire::owner_in_scope) == own.writer_id) return segment.accounts[account];
   wire::cell& delta = own.deltas[delta_slot(own, account)];
   return HL_LIKELY(delta.id == account + 1) ? delta : delta_cell_slow(own, account);
-}
-
-scope_slot* current_of(const thread_scopes& mine) {
-  return mine.current != nullptr || mine.outer == nullptr ? mine.current : mine.outer->current;
 }
 
 // An event of this thread in a scope that it is not in.
@@ -204,12 +199,7 @@ void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_byt
 
 totals net_totals(const books& own) {
   totals all = load_totals(*own.thread);
-  for (const books* each = &own; each != nullptr; each = each->nested) {
-    const thread_scopes* of = each->scopes;
-    if (of == nullptr) continue;
-    all -= of->excluded;
-    if (each != &own) all -= of->own_scopes;
-  }
+  all -= own.scopes->excluded;
   return all;
 }
 
@@ -278,10 +268,10 @@ scope_handle switch_scope(books& own, scope_handle to) {
   if (from == 0) mine.process_mark = own.peak_mark;
   if (mine.current != nullptr) {
     own.id = nobodys_accounts;
-    own.gated = mine.current->of->gated;
+    own.gated = mine.current->of->gated || mine.nested;
     set_scope_mark(own);
   } else {
-    own.id = mine.outer != nullptr ? nobodys_accounts : own.writer_id;
+    own.id = own.writer_id;
     own.gated = false;
     own.peak_mark = mine.process_mark;
   }
@@ -291,17 +281,18 @@ scope_handle switch_scope(books& own, scope_handle to) {
 void leave_scopes(books& own) {
   if (own.scopes == nullptr) return;
   switch_scope(own, 0);
-  own.scopes->outer = nullptr;
   own.scopes->spare = 0;
-  own.scopes->holding = own.scopes->notifying = false;
-  own.id = own.writer_id;
+  own.scopes->holding = own.scopes->notifying = own.scopes->nested = own.scopes->borrowed = false;
 }
 
 void borrow_scope(books& nested, const books& outer) {
-  nested.forget_recent();
   if (outer.scopes == nullptr || thread_scopes_of(nested) == nullptr) return;
-  nested.scopes->outer = outer.scopes;
-  nested.id = nobodys_accounts;
+  thread_scopes& mine = *nested.scopes;
+  const scope_slot* there = outer.scopes->current;
+  mine.nested = true;
+  if (mine.current != nullptr && !mine.borrowed) return;
+  switch_scope(nested, there != nullptr ? there->handle : 0);
+  mine.borrowed = true;
 }
 
 void mend_scopes(books& own) {
@@ -309,18 +300,18 @@ void mend_scopes(books& own) {
 }
 
 bool in_scope(const books& own) {
-  return current_of(*own.scopes) != nullptr;
+  return own.scopes->current != nullptr;
 }
 
 account_cell scope_account_cell(books& own, std::uint32_t node) {
   thread_scopes& mine = *own.scopes;
-  const scope_slot& slot = *current_of(mine);
+  const scope_slot& slot = *mine.current;
   std::uint32_t account = bind_account(own, *slot.of, slot.handle, node);
   const bool bound = account != 0;
   if (!bound) account = slot.of->base_account;
   wire::cell& cell = own_cell(own, account);
   // In a scope with a budget the shortcut stays unset: each allocation takes the way that asks for a lease.
-  if (HL_LIKELY(bound && !own.gated && mine.outer == nullptr && !is_lost(cell))) {
+  if (HL_LIKELY(bound && !own.gated && !is_lost(cell))) {
     own.recent_node = HL_UNLIKELY(stackless) ? stack_walk::not_same : node;
     own.recent_account = account;
     own.recent_cell = &cell;
@@ -332,7 +323,7 @@ void book_free_with_scopes(books& own, std::uint32_t account, const void* block,
   wire::cell& cell = own_cell(own, account);
   settle_peak(cell);
   const std::uint32_t scope = scope_of_account(account);
-  const scope_slot* current = own.scopes != nullptr ? current_of(*own.scopes) : nullptr;
+  const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
   if (scope == (current != nullptr ? current->of->index : 0)) {
     add_free(own, cell, block, bytes);
     if (own.gated) settle_scope(own);
@@ -351,7 +342,7 @@ HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::siz
   take_back_pair(own.thread->frees, bytes);
   own.live += static_cast<std::int64_t>(bytes);
   const std::uint32_t scope = scope_of_account(account);
-  const scope_slot* current = own.scopes != nullptr ? current_of(*own.scopes) : nullptr;
+  const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
   if (scope != (current != nullptr ? current->of->index : 0))
     book_elsewhere(own, scope, {0, 0, ~std::uint64_t{0}, 0 - std::uint64_t{bytes}});
   settle_scope(own);

@@ -44,13 +44,13 @@ struct thread_scopes {
   scope_slot* current;
   totals mark;        // net_totals() when the open difference was last added to the current slot
   totals excluded;    // events of this thread that were not the current scope's
-  totals own_scopes;  // of nested books: events that were a scope's of theirs, not of the thread's current one
-  const thread_scopes* outer;  // of nested books: the interrupted ones
   std::int64_t process_mark;
   std::int64_t scope_mark;
   std::uint32_t spare;  // inside code that must not fail
   bool holding;         // leases must stay: a realloc may have to be undone
   bool notifying;
+  bool nested;    // of a signal handler that interrupted a booking: settled after each event
+  bool borrowed;  // the current scope is the interrupted one
   refusal last_refusal;
   std::uint32_t hand;
   std::uint16_t buckets[bucket_count];  // slot + 1
@@ -85,6 +85,7 @@ thread_scopes* thread_scopes_of(books& own);
 // Enters a scope, or the nearest open ancestor of it; returns where the thread was. `own` is taken.
 scope_handle switch_scope(books& own, scope_handle to);
 void leave_scopes(books& own);  // the thread ends
+// A handler's books are where the interrupted ones are, unless the handler entered a scope itself.
 void borrow_scope(books& nested, const books& outer);
 void mend_scopes(books& own);  // after an event that was left by longjmp
 
