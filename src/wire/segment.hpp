@@ -21,7 +21,7 @@
 namespace heapledger::wire {
 
 inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
-inline constexpr std::uint32_t segment_version = 2;
+inline constexpr std::uint32_t segment_version = 3;
 inline constexpr std::size_t header_bytes = 16384;
 
 struct region {
@@ -50,8 +50,9 @@ struct account_key {
   std::uint32_t scope;   // index into scopes; 0 is the whole process
   std::uint32_t shared;  // cell + 1 that folds go to; 0 is none yet
   std::uint32_t owner;   // writer + 1 that books into accounts[] itself; with owner_in_scope where scope is not 0
+  std::uint64_t path;    // the probe's own: a hash of the stack
 };
-static_assert(sizeof(account_key) == 16);
+static_assert(sizeof(account_key) == 24);
 inline constexpr std::uint32_t owner_in_scope = std::uint32_t{1} << 31;
 
 // A kind of scope: all scopes of one name below one parent kind. Element 0 is the whole process.
@@ -63,8 +64,8 @@ struct alignas(64) scope {
   std::uint64_t opened;
   std::uint64_t closed;
   std::uint64_t refusals;              // allocations that a budget of such a scope refused
-  std::uint64_t overdrafts;            // let through although over budget: the work was asked to stop, or must not fail
-  std::int64_t peak_bytes;             // highest of any one scope of this kind, with what is below it; noted when it is closed
+  std::uint64_t overdrafts;            // and that it let through: the work was asked to stop, or must not fail
+  std::int64_t peak_bytes;             // highest of any one scope of this kind, with what is below it
   std::int64_t limit[resource_count];  // of the last one opened; negative: none
   std::uint64_t reserved[7];
 };

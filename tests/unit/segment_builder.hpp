@@ -53,7 +53,7 @@ class segment_builder {
   }
   std::uint32_t add_account(std::uint32_t node) {
     accounts.push_back({});
-    account_keys.push_back({.node = node, .scope = 0, .shared = 0, .owner = 0});
+    account_keys.push_back({.node = node, .scope = 0, .shared = 0, .owner = 0, .path = 0});
     return static_cast<std::uint32_t>(accounts.size() - 1);
   }
   std::uint32_t add_scope(std::uint32_t parent, std::string_view name) {

@@ -7,6 +7,7 @@
 
 #include <emmintrin.h>
 
+#include "probe/account/recent_accounts.hpp"
 #include "probe/base/attributes.hpp"
 #include "probe/publish/segment.hpp"
 #include "probe/unwind/stack_walk.hpp"
@@ -20,7 +21,9 @@ struct alignas(4096) process_page {
 };
 extern process_page process;
 
-struct thread_scopes;  // probe/scope/slots.hpp
+struct thread_scopes;       // probe/scope/slots.hpp
+void forget_scope_accounts(thread_scopes& of);
+extern wire::cell no_cell;  // never settled, so that no fast path books there
 
 struct books {
   // What a thread must find in its books to go on: the process's generation. `busy`, while an event is being booked.
@@ -35,8 +38,7 @@ struct books {
   wire::writer* writer;
   const void* last_block;  // allocated last; freed next, it is a temporary
 
-  // The stack of the last allocation; forgotten when one of this thread's cells is folded away.
-  std::uint32_t recent_node;
+  // What `stack` was booked to last; forgotten when one of this thread's cells is folded away.
   std::uint32_t recent_account;
   wire::cell* recent_cell;
 
@@ -56,9 +58,20 @@ struct books {
   thread_scopes* scopes;    // nullptr until this thread met a scope
   books* next_made;         // of all books ever made
   stack_walk stack;
+  recent_accounts recent;
 
   HL_HOT wire::cell& cell_of(std::uint32_t account);
-  void forget_recent() { recent_node = recent_account = UINT32_MAX; }
+  void forget_recent() {
+    recent_account = UINT32_MAX;
+    recent_cell = &no_cell;
+  }
+  bool recent_known() const { return recent_account != UINT32_MAX; }
+  void forget_code() {
+    stack.forget();
+    recent.forget();
+    forget_recent();
+    if (scopes != nullptr) forget_scope_accounts(*scopes);
+  }
 };
 
 // A pair of counters that a kill finds both old or both new.
@@ -103,7 +116,6 @@ HL_COLD bool scope_peak_passed(books& own);            // false: the process's o
 HL_COLD void settle_scope(books& own);                 // brings the thread's slots and marks up to date
 HL_COLD void set_peak_mark(books& own, std::int64_t mark);  // the process's
 HL_COLD std::int64_t process_peak_mark(const books& own);
-extern bool stackless;  // no stacks are taken: the stack is always the same
 
 HL_HOT std::uint32_t delta_slot(const books& own, std::uint32_t account) {
   return static_cast<std::uint32_t>((account + 1) * 0x9e3779b1u) >> own.delta_shift;

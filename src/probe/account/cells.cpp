@@ -1,9 +1,17 @@
 #include "probe/account/cells.hpp"
 
+#include "probe/account/account_index.hpp"
 #include "probe/account/tag.hpp"
 #include "probe/base/lock.hpp"
 
 namespace heapledger::probe {
+
+constinit wire::cell no_cell = [] {
+  wire::cell cell{};
+  cell.peak_epoch = UINT32_MAX;
+  return cell;
+}();
+
 namespace {
 
 constexpr unsigned smallest_bits = 6;  // 64 cells: one page
@@ -153,60 +161,83 @@ HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
 namespace {
 
 // With the lock held; 0 when the table is full.
-std::uint32_t add_account(std::uint32_t node, std::uint32_t scope, std::uint32_t owner) {
+std::uint32_t add_account(const wire::account_key& key) {
   wire::segment_header& header = *segment.header;
   const std::uint32_t fresh = header.account_count;
   if (fresh >= tag::account_limit || !commit(segment.accounts, fresh + 1) || !commit(segment.account_keys, fresh + 1)) {
     count_loss(wire::loss::accounts_full);
     return 0;
   }
-  segment.account_keys[fresh] = {node, scope, 0, owner};
+  segment.account_keys[fresh] = key;
   segment.accounts[fresh].peak_epoch = peak_epoch;
   __atomic_store_n(&header.account_count, fresh + 1, __ATOMIC_RELEASE);
   return fresh;
 }
 
-HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
-  lock_guard held(accounts_lock);
-  wire::node& of = segment.nodes[node];
-  if (of.account != 0) return of.account - 1;
-  const std::uint32_t fresh = add_account(node, 0, own.writer_id);
-  if (fresh == 0) return 0;
-  __atomic_store_n(&of.account, fresh + 1, __ATOMIC_RELEASE);
-  switch (own.stack.cut()) {
+void count_cut(stack_cut cut) {
+  switch (cut) {
     case stack_cut::none:
-      break;
+      return;
     case stack_cut::depth:
-      count_loss(wire::loss::stack_cut_depth);
-      break;
+      return count_loss(wire::loss::stack_cut_depth);
     case stack_cut::no_rule:
-      count_loss(wire::loss::stack_cut_no_rule);
-      break;
+      return count_loss(wire::loss::stack_cut_no_rule);
     case stack_cut::bounds:
-      count_loss(wire::loss::stack_cut_bounds);
-      break;
+      return count_loss(wire::loss::stack_cut_bounds);
   }
-  return fresh;
+}
+
+// The account of a stack whose path is not in the index: a new one, unless another thread was faster or the index was
+// cleared.
+HL_COLD std::uint32_t make_account(books& own, std::uint32_t node, std::uint64_t path) {
+  lock_guard held(accounts_lock);
+  if (const std::uint32_t found = accounts.find(path); found != 0) return found;
+  wire::node& of = segment.nodes[node];
+  std::uint32_t account = of.account - 1;
+  if (of.account == 0) {
+    account = add_account({node, 0, 0, own.writer_id, path});
+    if (account == 0) return 0;
+    __atomic_store_n(&of.account, account + 1, __ATOMIC_RELEASE);
+    count_cut(own.stack.cut());
+  }
+  accounts.add(path, account);  // without memory for it the account is found by its node, here, each time
+  return account;
 }
 
 }  // namespace
 
-std::uint32_t add_scope_account(std::uint32_t node, std::uint32_t scope, std::uint32_t owner) {
+std::uint32_t add_scope_account(const wire::account_key& key) {
   lock_guard held(accounts_lock);
-  return add_account(node, scope, owner);
+  return add_account(key);
 }
 
-account_cell other_account_cell(books& own, std::uint32_t node) {
-  if (HL_UNLIKELY(own.scopes != nullptr && in_scope(own))) return scope_account_cell(own, node);
+std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path) {
   const std::uint32_t known = __atomic_load_n(&segment.nodes[node].account, __ATOMIC_ACQUIRE);
-  const std::uint32_t account = HL_LIKELY(known != 0) ? known - 1 : make_account(own, node);
-  wire::cell& cell = own.cell_of(account);
-  if (HL_LIKELY(&cell != &nowhere[1])) {
-    own.recent_node = node;
-    own.recent_account = account;
-    own.recent_cell = &cell;
+  return known != 0 ? known - 1 : make_account(own, node, path);
+}
+
+void forget_paths() {
+  lock_guard held(accounts_lock);
+  accounts.clear();
+}
+
+account_cell other_account_cell(books& own, std::uint64_t path) {
+  if (HL_UNLIKELY(own.scopes != nullptr && in_scope(own))) return scope_account_cell(own, path);
+  recent_accounts::entry& known = own.recent.of(path);
+  if (HL_UNLIKELY(known.path != path)) {
+    std::uint32_t account = accounts.find(path);
+    if (HL_UNLIKELY(account == 0)) account = make_account(own, own.stack.node(), path);
+    own.recent.missed();
+    known = {path, account, segment.account_keys[account].owner == own.id};
   }
-  return {account, &cell};
+  wire::cell& cell = HL_LIKELY(known.owned != 0) ? segment.accounts[known.account] : own.cell_of(known.account);
+  if (HL_LIKELY(&cell != &nowhere[1])) {
+    own.recent_account = known.account;
+    own.recent_cell = &cell;
+  } else {
+    own.forget_recent();
+  }
+  return {known.account, &cell};
 }
 
 }  // namespace heapledger::probe

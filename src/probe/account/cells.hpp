@@ -16,17 +16,22 @@ struct account_cell {
   wire::cell* cell;
 };
 
-account_cell other_account_cell(books& own, std::uint32_t node);
+account_cell other_account_cell(books& own, std::uint64_t path);
 
 // In a scope: made by scope/.
 bool in_scope(const books& own);
-account_cell scope_account_cell(books& own, std::uint32_t node);
-std::uint32_t add_scope_account(std::uint32_t node, std::uint32_t scope, std::uint32_t owner);  // 0: the table is full
+account_cell scope_account_cell(books& own, std::uint64_t path);
+std::uint32_t add_scope_account(const wire::account_key& key);  // 0: the table is full
+std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path);
 bool is_lost(const wire::cell& cell);  // there was no room for the event
 
-HL_HOT account_cell account_of(books& own, std::uint32_t node) {
-  if (HL_LIKELY(own.recent_node == node)) return {own.recent_account, own.recent_cell};
-  return other_account_cell(own, node);
+// Of the stack that was walked last, or `known_same` as that of the event before.
+HL_HOT account_cell account_of(books& own, bool known_same) {
+  if (HL_LIKELY(known_same && own.recent_known())) return {own.recent_account, own.recent_cell};
+  return other_account_cell(own, own.stack.path());
 }
+
+// Code was unloaded.
+void forget_paths();
 
 }  // namespace heapledger::probe

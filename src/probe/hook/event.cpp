@@ -98,10 +98,10 @@ bool release(books& own, void* block, block_kind by) {
 
 void book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const std::size_t usable = usable_size(block);
-  std::uint32_t node = 0;
-  if (HL_LIKELY(!state.stacks_off)) node = own.stack.node_of(caller);
-  if (HL_UNLIKELY(state.check)) check_stack(caller, node, own.stack.cut() == stack_cut::depth);
-  const auto [account, cell] = account_of(own, node);
+  const bool same = state.stacks_off || own.stack.same(caller);
+  if (!same) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
+  if (HL_UNLIKELY(state.check)) check_stack(caller, own.stack.node(), own.stack.cut() == stack_cut::depth);
+  const auto [account, cell] = account_of(own, same);
   if (HL_LIKELY(usable < large_usable_bytes))
     tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind).word();
   else

@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "probe/account/account_index.hpp"
 #include "probe/account/cells.hpp"
 #include "probe/account/errors.hpp"
 #include "probe/account/large_blocks.hpp"
@@ -92,7 +93,7 @@ bool open_books(bool forked) {
     open = create_segment(wanted);
     if (!open && sys::call(__NR_access, sys::word(path), 0) != 0) return false;  // not because it exists
   }
-  if (!open || !rules.create() || !tree.create()) return false;
+  if (!open || !rules.create() || !tree.create() || !accounts.create()) return false;
   reset_cells();
   reset_errors();
   modules.reset();
@@ -190,7 +191,7 @@ books* usable_books(const void* at) {
     if (scopes_in_use) borrow_scope(*own, *outer);
   }
   if (own->generation != process.generation) {
-    own->stack.forget_code();
+    own->forget_code();
     own->generation = own->known_generation = process.generation;
   }
   return own;
@@ -257,7 +258,9 @@ HL_COLD void loader_freed() {
     rules.forget(start, end);
     tree.retire(start, end);
   });
-  if (gone) __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
+  if (!gone) return;
+  forget_paths();
+  __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
 }
 
 namespace {

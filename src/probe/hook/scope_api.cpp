@@ -151,12 +151,11 @@ HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t byte
   const scope_handle before = switch_scope(*event, scope);
   const auto size = static_cast<std::size_t>(bytes < 0 ? -bytes : bytes);
   bool booked = true;
-  const account_cell place = account_of(*event, 0);
   if (bytes >= 0) {
     booked = !event->gated || admit(*event, size, 0);
-    if (booked) book_allocation(*event, *account_of(*event, 0).cell, nullptr, size);
+    if (booked) book_allocation(*event, *stackless_account_cell(*event).cell, nullptr, size);
   } else {
-    book_free(*event, place.account, &place, size);
+    book_free(*event, stackless_account_cell(*event).account, &before, size);
   }
   switch_scope(*event, before);
   return booked ? 1 : 0;

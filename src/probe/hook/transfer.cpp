@@ -1,6 +1,5 @@
 #include "probe/hook/transfer.hpp"
 
-#include "probe/account/cells.hpp"
 #include "probe/account/large_blocks.hpp"
 #include "probe/hook/block.hpp"
 #include "probe/hook/scope_gate.hpp"
@@ -13,13 +12,13 @@ std::uint32_t move(books& own, std::uint32_t from, std::size_t bytes, scope_hand
   if (thread_scopes_of(own) == nullptr) return from;
   own.scopes->holding = true;  // the free may have to be taken back
   const char nowhere = 0;
-  const std::uint32_t node = segment.account_keys[from].node;
+  const wire::account_key& key = segment.account_keys[from];
   book_free(own, from, &nowhere, bytes);
   const scope_handle before = switch_scope(own, to);
   admitted = !own.gated || admit(own, bytes, 0);
   std::uint32_t account = from;
   if (admitted) {
-    const account_cell place = account_of(own, node);
+    const account_cell place = account_cell_of_node(own, key.node, key.path);
     account = place.account;
     book_allocation(own, *place.cell, nullptr, bytes);
     switch_scope(own, before);

@@ -48,27 +48,48 @@ void stack_tree::reset() {
   index_ = nullptr;
 }
 
-std::uint32_t stack_tree::add(std::uint32_t parent, std::uint64_t pc) {
-  const std::uint64_t module = modules.find(pc & ~wire::node_exact_address) + 1;  // none + 1 is 0
-  lock_guard held(lock_);
-  // Another thread may have been faster; its entry may even be only in a newer index.
+// 0, which is no child: not found.
+std::uint32_t stack_tree::find(const index& in, std::uint32_t parent, std::uint64_t pc) {
   const std::uint64_t hash = mix(parent, pc);
-  for (std::uint64_t slot = hash >> index_->shift;; slot = (slot + 1) & index_->mask) {
-    const std::uint32_t entry = index_->slots[slot];
-    if (entry == 0) break;
+  for (std::uint64_t slot = hash >> in.shift;; slot = (slot + 1) & in.mask) {
+    const std::uint32_t entry = __atomic_load_n(&in.slots[slot], __ATOMIC_ACQUIRE);
+    if (entry == 0) return 0;
+    if ((entry ^ tag_of(hash)) >> node_bits != 0) continue;
     const wire::node& node = segment.nodes[entry & node_mask];
     if (node.parent == parent && (node.where & key_mask) == pc) return entry & node_mask;
   }
+}
+
+std::uint32_t stack_tree::add(std::uint32_t parent, std::uint64_t pc, std::uint64_t module) {
   const std::uint32_t fresh = segment.header->node_count;
-  const bool crowded = std::uint64_t{fresh} * 4 > (index_->mask + 1) * 3;
+  const bool crowded = std::uint64_t{fresh} * 8 > (index_->mask + 1) * 7;
   if (fresh > node_mask || !commit(segment.nodes, fresh + 1) || (crowded && !grow())) {
     count_loss(wire::loss::nodes_full);
     return parent;
   }
   segment.nodes[fresh] = {pc | module << wire::node_module_shift, parent, 0};
   segment.header->node_count = fresh + 1;
-  put(*index_, hash, fresh);
+  put(*index_, mix(parent, pc), fresh);
   return fresh;
+}
+
+HL_COLD void stack_tree::descend(std::uint32_t parent, const std::uint64_t* pcs, std::uint32_t* nodes,
+                                 std::uint32_t count) {
+  const index& in = *__atomic_load_n(&index_, __ATOMIC_ACQUIRE);
+  std::uint32_t i = 0;
+  for (; i < count; parent = nodes[i++])
+    if (nodes[i] = find(in, parent, pcs[i]); nodes[i] == 0) break;
+  if (i == count) return;
+  std::uint16_t module_of[descend_limit];  // 0 is none; looked up here because a new module takes a lock too
+  for (std::uint32_t j = i; j < count; ++j)
+    module_of[j] = static_cast<std::uint16_t>(modules.find(pcs[j] & ~wire::node_exact_address) + 1);
+  lock_guard held(lock_);
+  bool may_be_there = true;  // another thread may have been faster; its entry may even be only in a newer index
+  for (; i < count; parent = nodes[i++]) {
+    nodes[i] = may_be_there ? find(*index_, parent, pcs[i]) : 0;
+    may_be_there = nodes[i] != 0;
+    if (!may_be_there) nodes[i] = add(parent, pcs[i], module_of[i]);
+  }
 }
 
 void stack_tree::retire(std::uint64_t start, std::uint64_t end) {

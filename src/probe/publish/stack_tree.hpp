@@ -1,5 +1,7 @@
 // The tree of all stacks: a node is a return address below a parent. Lookups take no lock; nodes are added under one,
 // become visible with a release store of their index entry, and never move.
+//
+// Only stacks that have no account yet come here (account/account_index.hpp).
 #pragma once
 
 #include "probe/base/attributes.hpp"
@@ -9,22 +11,14 @@ namespace heapledger::probe {
 
 class stack_tree {
  public:
+  static constexpr std::uint32_t descend_limit = 32;
+
   bool create();
   void reset();  // after fork: the lock may be held by a thread that is not here
 
-  // The child of `parent` for the return address `pc`, added if need be. When the tree is full: `parent`.
-  HL_HOT std::uint32_t child(std::uint32_t parent, std::uint64_t pc) {
-    const std::uint64_t hash = mix(parent, pc);
-    const index& in = *__atomic_load_n(&index_, __ATOMIC_ACQUIRE);
-    for (std::uint64_t slot = hash >> in.shift;; slot = (slot + 1) & in.mask) {
-      const std::uint32_t entry = __atomic_load_n(&in.slots[slot], __ATOMIC_ACQUIRE);
-      if (entry == 0) return add(parent, pc);
-      if (HL_LIKELY((entry ^ tag_of(hash)) >> node_bits == 0)) {
-        const wire::node& node = segment.nodes[entry & node_mask];
-        if (HL_LIKELY(node.parent == parent && (node.where & key_mask) == pc)) return entry & node_mask;
-      }
-    }
-  }
+  // The nodes of `count` (at most descend_limit) return addresses, each below the one before and the first below
+  // `parent`; added if need be. When the tree is full: the last node there is.
+  void descend(std::uint32_t parent, const std::uint64_t* pcs, std::uint32_t* nodes, std::uint32_t count);
 
   // Nodes of addresses in [start, end) stay what they were; the same addresses will get new nodes.
   void retire(std::uint64_t start, std::uint64_t end);
@@ -45,7 +39,8 @@ class stack_tree {
   }
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash) << node_bits; }
   static void put(const index& in, std::uint64_t hash, std::uint32_t node);
-  HL_COLD std::uint32_t add(std::uint32_t parent, std::uint64_t pc);
+  static std::uint32_t find(const index& in, std::uint32_t parent, std::uint64_t pc);
+  std::uint32_t add(std::uint32_t parent, std::uint64_t pc, std::uint64_t module);
   bool grow();
 
   index* index_ = nullptr;

@@ -95,7 +95,7 @@ void bind(scope_record& record, std::uint32_t account) {
 }
 
 // With the lock held. `owner`: writer + 1, or 0 for nobody.
-std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint32_t owner) {
+std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64_t path, std::uint32_t owner) {
   if ((buckets == nullptr || bound_ever > 1u << bucket_bits) && !grow_buckets()) return 0;
   if (const std::uint32_t known = find(bucket_of(true, record.index, node), record.index, record.kind, node); known != 0) {
     std::uint32_t& has = segment.account_keys[known - 1].owner;
@@ -109,7 +109,7 @@ std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint32
     // Nobody books in it between two scopes: whoever binds it may own it.
     __atomic_store_n(&segment.account_keys[account].owner, owner | wire::owner_in_scope, __ATOMIC_RELAXED);
   } else {
-    account = add_scope_account(node, record.kind, owner | wire::owner_in_scope);
+    account = add_scope_account({node, record.kind, 0, owner | wire::owner_in_scope, path});
     if (account == 0 || !make_room(account)) return 0;
     ++bound_ever;
   }
@@ -119,25 +119,14 @@ std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint32
 
 }  // namespace
 
-std::uint32_t bind_account(books& own, scope_record& record, scope_handle handle, std::uint32_t node) {
-  thread_scopes& mine = *own.scopes;
-  const std::uint64_t mixed = (handle ^ std::uint64_t{node} << 20) * 0x9e3779b97f4a7c15u;
-  thread_scopes::known_account& known = mine.cache[mixed >> 55];
-  static_assert(thread_scopes::cache_count == 1u << (64 - 55));
-  if (known.scope == handle && known.node == node) return known.account;
-  std::uint32_t account;
-  {
-    lock_guard held(bindings_lock);
-    account = find_or_bind(record, node, own.writer_id);
-  }
-  if (account == 0) return 0;
-  known = {handle, node, account};
-  return account;
+std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node, std::uint64_t path) {
+  lock_guard held(bindings_lock);
+  return find_or_bind(record, node, path, own.writer_id);
 }
 
 std::uint32_t bind_first_account(scope_record& record) {
   lock_guard held(bindings_lock);
-  return find_or_bind(record, 0, 0);
+  return find_or_bind(record, 0, 0, 0);
 }
 
 void unbind_accounts(scope_record& record) {

@@ -1,6 +1,5 @@
 #include "probe/scope/slots.hpp"
 
-#include "probe/account/cells.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/scope/accounts.hpp"
@@ -115,6 +114,10 @@ void set_scope_mark(books& own) {
   }
   mine.scope_mark = own.live + room;
   own.peak_mark = mine.scope_mark < mine.process_mark ? mine.scope_mark : mine.process_mark;
+}
+
+void note_peaks(const thread_scopes& mine) {
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent) note_peak(*slot->of, seen_live(*slot));
 }
 
 // The open difference goes to the current slot.
@@ -244,7 +247,10 @@ scope_handle switch_scope(books& own, scope_handle to) {
   thread_scopes& mine = *own.scopes;
   const scope_handle from = mine.current != nullptr ? mine.current->handle : 0;
   if (from == to) return from;
-  if (mine.current != nullptr) settle(own);
+  if (mine.current != nullptr) {
+    settle(own);
+    note_peaks(mine);
+  }
   for (;;) {
     to = nearest_open(to);
     scope_record* record = record_at(index_of(to));
@@ -303,20 +309,48 @@ bool in_scope(const books& own) {
   return own.scopes->current != nullptr;
 }
 
-account_cell scope_account_cell(books& own, std::uint32_t node) {
+account_cell scope_account_cell(books& own, std::uint64_t path) {
   thread_scopes& mine = *own.scopes;
   const scope_slot& slot = *mine.current;
-  std::uint32_t account = bind_account(own, *slot.of, slot.handle, node);
-  const bool bound = account != 0;
-  if (!bound) account = slot.of->base_account;
+  thread_scopes::known_account& known =
+      mine.known[(path ^ slot.handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::cache_bits)];
+  std::uint32_t account = known.account;
+  if (HL_UNLIKELY(known.scope != slot.handle || known.path != path)) {
+    account = bind_account(own, *slot.of, own.stack.node(), path);
+    if (account == 0) return {slot.of->base_account, &own_cell(own, slot.of->base_account)};
+    known = {slot.handle, path, account};
+  }
   wire::cell& cell = own_cell(own, account);
   // In a scope with a budget the shortcut stays unset: each allocation takes the way that asks for a lease.
-  if (HL_LIKELY(bound && !own.gated && !is_lost(cell))) {
-    own.recent_node = HL_UNLIKELY(stackless) ? stack_walk::not_same : node;
+  if (HL_LIKELY(!own.gated && !is_lost(cell))) {
     own.recent_account = account;
     own.recent_cell = &cell;
+  } else {
+    own.forget_recent();
   }
   return {account, &cell};
+}
+
+account_cell stackless_account_cell(books& own) {
+  const bool inside = own.scopes != nullptr && in_scope(own);
+  const std::uint32_t account = inside ? own.scopes->current->of->base_account : 0;
+  return {account, &own_cell(own, account)};
+}
+
+account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t path) {
+  std::uint32_t account;
+  if (own.scopes != nullptr && in_scope(own)) {
+    scope_record& record = *own.scopes->current->of;
+    account = bind_account(own, record, node, path);
+    if (account == 0) account = record.base_account;
+  } else {
+    account = account_outside_scopes(own, node, path);
+  }
+  return {account, &own_cell(own, account)};
+}
+
+void forget_scope_accounts(thread_scopes& of) {
+  for (thread_scopes::known_account& each : of.known) each = {};
 }
 
 void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes) {
@@ -362,7 +396,7 @@ HL_COLD bool scope_peak_passed(books& own) {
   thread_scopes& mine = *own.scopes;
   if (mine.current == nullptr) return true;
   settle(own);
-  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent) note_peak(*slot->of, seen_live(*slot));
+  note_peaks(mine);
   set_scope_mark(own);
   return own.live > mine.process_mark;
 }

@@ -4,7 +4,7 @@
 // threads that are not booking (budget.cpp).
 #pragma once
 
-#include "probe/account/books.hpp"
+#include "probe/account/cells.hpp"
 #include "probe/scope/scope.hpp"
 
 namespace heapledger::probe {
@@ -32,10 +32,11 @@ struct refusal {
 struct thread_scopes {
   static constexpr std::uint32_t slot_count = 256;
   static constexpr std::uint32_t bucket_count = 512;
-  static constexpr std::uint32_t cache_count = 512;
+  static constexpr unsigned cache_bits = 9;
+  static constexpr std::uint32_t cache_count = 1u << cache_bits;
   struct known_account {
     scope_handle scope;
-    std::uint32_t node;
+    std::uint64_t path;
     std::uint32_t account;
   };
 
@@ -54,7 +55,7 @@ struct thread_scopes {
   refusal last_refusal;
   std::uint32_t hand;
   std::uint16_t buckets[bucket_count];  // slot + 1
-  known_account cache[cache_count];
+  known_account known[cache_count];
   scope_slot slots[slot_count];
 };
 
@@ -88,6 +89,10 @@ void leave_scopes(books& own);  // the thread ends
 // A handler's books are where the interrupted ones are, unless the handler entered a scope itself.
 void borrow_scope(books& nested, const books& outer);
 void mend_scopes(books& own);  // after an event that was left by longjmp
+
+// Where this thread books what has no stack, or another one than the thread's own, in its current scope.
+account_cell stackless_account_cell(books& own);
+account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t path);
 
 scope_slot* slot_of(books& own, scope_record& record, scope_handle handle);
 // The thread's totals without what belongs to other scopes.
