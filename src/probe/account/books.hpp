@@ -111,7 +111,6 @@ HL_COLD void publish_live(books& own);  // live left (publish_below, publish_abo
 extern bool scopes_in_use;
 void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes);
 HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes);
-HL_COLD void charge_gated(books& own);                 // after an allocation in a scope with a budget
 HL_COLD bool scope_peak_passed(books& own);            // false: the process's own mark is not passed
 HL_COLD void settle_scope(books& own);                 // brings the thread's slots and marks up to date
 HL_COLD void set_peak_mark(books& own, std::int64_t mark);  // the process's
@@ -156,7 +155,6 @@ HL_HOT void add_free(books& own, wire::cell& cell, const void* block, std::size_
 HL_HOT void book_allocation(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
   settle_peak(cell);
   add_allocation(own, cell, block, bytes);
-  if (HL_UNLIKELY(own.gated)) charge_gated(own);
   if (HL_UNLIKELY(own.live > own.publish_above)) publish_live(own);
 }
 

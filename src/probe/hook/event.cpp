@@ -111,17 +111,36 @@ void book(books& own, void* block, std::size_t bytes, block_kind kind, const fra
   book_allocation(own, *cell, block, bytes);
 }
 
+namespace {
+void book_settled(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
+                  bool reallocated) {
+  book(own, block, bytes, kind, caller, reallocated);
+  if (HL_UNLIKELY(own.gated)) settle_scope(own);
+}
+}  // namespace
+
 void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const booking event(reinterpret_cast<const void*>(caller.rsp));
   if (HL_LIKELY(event))
-    book(*event, block, bytes, kind, caller, reallocated);
+    book_settled(*event, block, bytes, kind, caller, reallocated);
   else
     leave_unbooked(block);
 }
 
+// In a scope with a budget: its leases must be as the books say before anybody else looks at them.
+template <block_kind Kind, bool Throws>
+[[gnu::noinline]] void* book_gated(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                                   std::uint64_t rbp) {
+  if (!admit(*own, bytes, pc)) return refuse<Throws>(own, block);
+  book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
+  settle_scope(*own);
+  give(own, own->known_generation);
+  return block;
+}
+
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  if (HL_UNLIKELY(own->gated) && !admit(*own, bytes, pc)) return refuse<Throws>(own, block);
+  if (HL_UNLIKELY(own->gated)) return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
   give(own, own->known_generation);
   return block;

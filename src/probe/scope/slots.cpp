@@ -382,10 +382,6 @@ HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::siz
   settle_scope(own);
 }
 
-HL_COLD void charge_gated(books& own) {
-  settle_scope(own);
-}
-
 HL_COLD void settle_scope(books& own) {
   if (own.scopes == nullptr || own.scopes->current == nullptr) return;
   settle(own);
