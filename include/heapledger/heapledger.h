@@ -83,7 +83,8 @@ void heapledger_scope_close(heapledger_scope scope) HEAPLEDGER_WEAK;
  * threads of the process and with the scope's descendants; takes a lock. */
 int heapledger_scope_usage(heapledger_scope scope, int alone, heapledger_usage* out) HEAPLEDGER_WEAK;
 
-/* Copies the name, cut and NUL-terminated as snprintf does; returns its length. "" for the process and stale handles. */
+/* Copies the name, cut and NUL-terminated as snprintf does; returns its length. "" for the process and stale handles.
+ */
 size_t heapledger_scope_name(heapledger_scope scope, char* out, size_t capacity) HEAPLEDGER_WEAK;
 
 /* The budget that the scope was made with; 1, or 0 for a stale handle. */

@@ -9,8 +9,8 @@
 // request; a free credits the scope that allocated, whoever frees and whenever, also after the scope was closed. What a
 // scope uses counts for all its ancestors as well.
 //
-// Where the probe is not in the process (it is there under `heapledger run`, LD_PRELOAD, or when the program is linked with
-// heapledger::heapledger) everything here does nothing and costs a test of a pointer; usage is all zero.
+// Where the probe is not in the process (it is there under `heapledger run`, LD_PRELOAD, or when the program is linked
+// with heapledger::heapledger) everything here does nothing and costs a test of a pointer; usage is all zero.
 //
 // Unless said otherwise each function may be called by any thread at any time. Costs: see heapledger.h, whose functions
 // these are.
@@ -23,8 +23,8 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <memory_resource>
 #include <memory>
+#include <memory_resource>
 #include <new>
 #include <optional>
 #include <stop_token>
@@ -68,17 +68,20 @@ inline bool active() noexcept {
   return heapledger_active != nullptr && heapledger_active() != 0;
 }
 
-// A handle to a scope: cheap to copy, may outlive it. Making a scope does not enter it; it lives until it is closed and its
-// last block is freed, however many handles there are.
+// A handle to a scope: cheap to copy, may outlive it. Making a scope does not enter it; it lives until it is closed and
+// its last block is freed, however many handles there are.
 class scope {
  public:
-  // A child of the scope that this thread is in. `name` says what kind of work it is, as "request" does: profiles show all
-  // scopes of one name below one parent together. Where there is no room for another scope, the handle is the parent's.
+  // A child of the scope that this thread is in. `name` says what kind of work it is, as "request" does: profiles show
+  // all scopes of one name below one parent together. Where there is no room for another scope, the handle is the
+  // parent's.
   explicit scope(std::string_view name, budget limits = {}) : scope(name, limits, current()) {}
   scope(std::string_view name, budget limits, scope parent);
 
   // The scope that this thread is in; process() when it is in none.
-  static scope current() noexcept { return scope(heapledger_scope_current != nullptr ? heapledger_scope_current() : 0); }
+  static scope current() noexcept {
+    return scope(heapledger_scope_current != nullptr ? heapledger_scope_current() : 0);
+  }
   // Everything: the root of all scopes.
   static scope process() noexcept { return scope(std::uint64_t{0}); }
 
@@ -88,8 +91,8 @@ class scope {
   usage used_alone() const noexcept { return used(1); }
 
   // Triggered when an allocation does not fit into the budget of this scope or of one above it, or by request_stop().
-  // Cannot be stopped at all (stop_possible() is false) in process(), and where the probe is absent. The first call for a scope
-  // without a budget allocates, outside of all scopes.
+  // Cannot be stopped at all (stop_possible() is false) in process(), and where the probe is absent. The first call for
+  // a scope without a budget allocates, outside of all scopes.
   std::stop_token stop_token() const;
   void request_stop() const;
 
@@ -111,9 +114,10 @@ class scope {
   // What is left of the limits of this scope and of all above it: the smallest each.
   budget remaining() const noexcept;
 
-  // Calls `react(scope, used)` in the allocating thread when live bytes are about to reach `fraction` of the scope's limit
-  // on live bytes, before the allocation is served; again after they were an eighth lower. It runs outside of all scopes, may
-  // free memory, and must not throw. At most four for each scope, set before the scope is entered, by one thread; false when there are more, or no limit.
+  // Calls `react(scope, used)` in the allocating thread when live bytes are about to reach `fraction` of the scope's
+  // limit on live bytes, before the allocation is served; again after they were an eighth lower. It runs outside of all
+  // scopes, may free memory, and must not throw. At most four for each scope, set before the scope is entered, by one
+  // thread; false when there are more, or no limit.
   bool at_fraction(double fraction, std::function<void(scope, usage)> react) const;
 
   std::uint64_t handle() const noexcept { return handle_; }
@@ -129,7 +133,8 @@ class scope {
   std::uint64_t handle_;
 };
 
-// This thread is in the scope while the object lives, then again where it was. Objects are nested, and stay in their thread.
+// This thread is in the scope while the object lives, then again where it was. Objects are nested, and stay in their
+// thread.
 class [[nodiscard]] enter {
  public:
   explicit enter(scope to) noexcept
@@ -176,8 +181,8 @@ auto bind(scope in, F&& f) {
   };
 }
 
-// While it lives, no budget fails an allocation of this thread: for code that must not fail, such as destructors. What passes
-// over a limit is counted in the profile. Unwinding is spared without it.
+// While it lives, no budget fails an allocation of this thread: for code that must not fail, such as destructors. What
+// passes over a limit is counted in the profile. Unwinding is spared without it.
 class [[nodiscard]] must_not_fail {
  public:
   must_not_fail() noexcept : on_(heapledger_spare != nullptr && heapledger_spare(1) != 0) {}
@@ -191,13 +196,14 @@ class [[nodiscard]] must_not_fail {
   bool on_;
 };
 
-// Charges a block to another scope from now on. False, and nothing changed: the block is not the program's allocator's, or the
-// budget does not admit it. Nobody else may free or resize the block meanwhile.
+// Charges a block to another scope from now on. False, and nothing changed: the block is not the program's allocator's,
+// or the budget does not admit it. Nobody else may free or resize the block meanwhile.
 inline bool transfer(void* block, scope to) noexcept {
   return heapledger_scope_transfer != nullptr && heapledger_scope_transfer(block, to.handle()) != 0;
 }
 
-// Charges memory that malloc does not know (mmap, a GPU) to a scope: bytes more, or if negative, fewer. False: over budget.
+// Charges memory that malloc does not know (mmap, a GPU) to a scope: bytes more, or if negative, fewer. False: over
+// budget.
 inline bool add_foreign(scope to, std::int64_t bytes) noexcept {
   return heapledger_scope_foreign == nullptr || heapledger_scope_foreign(to.handle(), bytes) != 0;
 }
@@ -205,7 +211,8 @@ inline bool add_foreign(scope to, std::int64_t bytes) noexcept {
 // A memory resource whose memory is charged to one scope, wherever it is asked from. `upstream` must live as long.
 class scope_resource : public std::pmr::memory_resource {
  public:
-  explicit scope_resource(scope charged, std::pmr::memory_resource* upstream = std::pmr::get_default_resource()) noexcept
+  explicit scope_resource(scope charged,
+                          std::pmr::memory_resource* upstream = std::pmr::get_default_resource()) noexcept
       : scope_(charged), upstream_(upstream) {}
 
  private:
@@ -233,7 +240,8 @@ class budget_exceeded : public std::bad_alloc {
     static constexpr const char* resources[] = {"live bytes", "allocated bytes", "allocations"};
     const budget limit = scope_.limits();
     const std::uint64_t limits[] = {limit.live_bytes, limit.allocated_bytes, limit.allocations};
-    const std::uint64_t use[] = {static_cast<std::uint64_t>(used_.live_bytes), used_.allocated_bytes, used_.allocations};
+    const std::uint64_t use[] = {static_cast<std::uint64_t>(used_.live_bytes), used_.allocated_bytes,
+                                 used_.allocations};
     const std::size_t which = why.resource < 3 ? why.resource : 0;
     std::snprintf(text_, sizeof text_, "over budget in scope %.100s: %llu of %llu %s used, %llu bytes requested",
                   scope_.name().data(), static_cast<unsigned long long>(use[which]),
@@ -354,7 +362,8 @@ inline bool scope::at_fraction(double fraction, std::function<void(scope, usage)
   const enter outside(process());
   control* of = controls();
   if (of == nullptr) return false;
-  const int index = heapledger_scope_threshold(handle_, static_cast<std::uint64_t>(fraction * static_cast<double>(limit)));
+  const int index =
+      heapledger_scope_threshold(handle_, static_cast<std::uint64_t>(fraction * static_cast<double>(limit)));
   if (index < 0) return false;
   of->reactions[index] = std::move(react);
   return true;

@@ -157,9 +157,9 @@ enum class loss : std::uint32_t {
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
 inline constexpr const char* loss_names[loss_count] = {
-    "nodes_full",      "accounts_full",     "cells_full",       "threads_full", "modules_full",
-    "stack_cut_depth", "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",
-    "foreign_frees",   "inherited_frees",   "overflow_size",    "errors_full",  "segment_full",    "scopes_full",
+    "nodes_full",        "accounts_full",    "cells_full",   "threads_full", "modules_full",  "stack_cut_depth",
+    "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",     "foreign_frees", "inherited_frees",
+    "overflow_size",     "errors_full",      "segment_full", "scopes_full",
 };
 
 enum class fold_state : std::uint32_t { idle, valid };

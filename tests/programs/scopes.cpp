@@ -1,18 +1,17 @@
-// Scopes and budgets with known books; each case checks itself. Argument: CASE.
-#include <heapledger/scope.hpp>
+// Scopes with known books; each case checks itself. Arguments: CASE [NUMBER [NUMBER]].
 #include <malloc.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "books.hpp"
+#include "scopes.hpp"
 
 using heapledger::budget;
 using heapledger::enter;
@@ -20,28 +19,10 @@ using heapledger::on_exceed;
 using heapledger::owned_scope;
 using heapledger::scope;
 using heapledger::usage;
+using test::failing;
+using test::take;
 
 namespace {
-
-constexpr budget failing(std::uint64_t live_bytes) {
-  return {.live_bytes = live_bytes, .action = on_exceed::fail};
-}
-
-#define CHECK_USED(scope_, live_, blocks_, allocated_, allocations_, frees_)                                        \
-  do {                                                                                                              \
-    const usage u_ = (scope_).used();                                                                               \
-    if (!(u_.live_bytes == (live_) && u_.live_blocks == (blocks_) && u_.allocated_bytes == (allocated_) &&          \
-          u_.allocations == (allocations_) && u_.frees == (frees_)))                                                \
-      std::fprintf(stderr, "live %ld in %ld, allocated %lu in %lu, %lu frees\n", u_.live_bytes, u_.live_blocks,     \
-                   u_.allocated_bytes, u_.allocations, u_.frees),                                                   \
-          test::check(false, #scope_ " used otherwise", __LINE__);                                                  \
-  } while (0)
-
-void* take(std::size_t bytes) {
-  void* block = malloc(bytes);
-  test::escape(block);
-  return block;
-}
 
 template <class F>
 void in_thread(F f) {
@@ -50,7 +31,7 @@ void in_thread(F f) {
 
 // ---- who is credited
 
-void credits() {
+void credits(unsigned, unsigned) {
   const scope a("a"), b("b");
   void *p, *q;
   {
@@ -95,7 +76,7 @@ void credits() {
   CHECK_USED(b, 0, 0, 5000u, 1u, 1u);
 }
 
-void entry_points() {
+void entry_points(unsigned, unsigned) {
   const scope s("entry points");
   const enter in(s);
   std::uint64_t bytes = 0, count = 0;
@@ -145,7 +126,7 @@ void entry_points() {
   }
 }
 
-void nested() {
+void nested(unsigned, unsigned) {
   const scope a("a"), b("b", {}, a), c("c", {}, b), d("d", {}, a);
   std::array<void*, 4> blocks;
   std::array<scope, 4> all = {a, b, c, d};
@@ -176,7 +157,7 @@ void nested() {
 }
 
 // A peak can be between two looks, and be made of several scopes.
-void peak() {
+void peak(unsigned, unsigned) {
   const scope a("a"), b("b", {}, a);
   std::vector<void*> blocks(100);
   const enter in(a);
@@ -198,7 +179,7 @@ void peak() {
 
 // ---- recycling
 
-void recycling(unsigned count) {
+void recycling(unsigned count, unsigned) {
   std::vector<scope> old;
   std::vector<void*> late(97);
   unsigned destroyed_later = 0;
@@ -221,7 +202,7 @@ void recycling(unsigned count) {
   for (const scope s : old) {
     const enter in(s);  // stale handles are no scopes
     CHECK(scope::current() == scope::process());
-    destroyed_later += s.used() .allocations == 0;
+    destroyed_later += s.used().allocations == 0;
   }
   CHECK(destroyed_later == old.size());
 }
@@ -320,255 +301,9 @@ void alternating(unsigned count, unsigned rounds) {
   for (const scope& each : scopes) CHECK_USED(each, 0, 0, std::uint64_t{rounds} * 16, rounds, rounds);
 }
 
-// ---- budgets
-
-void fails() {
-  const scope s("limited", failing(1000));
-  const enter in(s);
-  void* a = take(600);
-  CHECK(a);
-  errno = 0;
-  CHECK(!take(401) && errno == ENOMEM);
-  void* b = take(400);
-  CHECK(b);
-  CHECK(s.remaining().live_bytes == 0);
-  CHECK(!take(1) && !calloc(1, 1) && !memalign(64, 1) && !aligned_alloc(64, 1));
-  void* none = &a;
-  CHECK(posix_memalign(&none, 64, 1) == ENOMEM && none == &a);
-  CHECK(new (std::nothrow) char == nullptr);
-  int caught = 0;
-  try {
-    test::escape(new char);
-  } catch (const heapledger::budget_exceeded& e) {
-    CHECK(e.where() == s && e.used().live_bytes == 1000 && e.requested_bytes() == 1);
-    CHECK(std::string_view(e.what()).find("limited") != std::string_view::npos);
-    ++caught;
-  }
-  try {
-    test::escape(new char[8]);
-  } catch (const std::bad_alloc&) {
-    ++caught;
-  }
-  try {
-    test::escape(::operator new(8, std::align_val_t{256}));
-  } catch (const std::bad_alloc&) {
-    ++caught;
-  }
-  CHECK(caught == 3);
-  // realloc: refused, the old block is as it was
-  test::fill(b, 400, 1);
-  CHECK(!realloc(b, 401));
-  CHECK(test::holds(b, 400, 1));
-  CHECK_USED(s, 1000, 2, 1000u, 2u, 0u);
-  b = realloc(b, 100);
-  CHECK(b && test::holds(b, 100, 1));
-  void* c = take(300);
-  CHECK(c && !take(1));
-  for (void* each : {a, b, c}) free(each);
-  CHECK(s.used().live_bytes == 0 && s.used().peak_bytes == 1000);
-  CHECK(s.stop_token().stop_requested());
-}
-
-void counts() {
-  const scope bytes("bytes", {.allocated_bytes = 1000, .action = on_exceed::fail});
-  const scope number("number", {.allocations = 10, .action = on_exceed::fail});
-  {
-    const enter in(bytes);
-    for (int i = 0; i < 10; ++i) free(take(100));
-    CHECK(!take(1));
-  }
-  const enter in(number);
-  for (int i = 0; i < 10; ++i) free(take(100000));
-  CHECK(!take(1));
-  CHECK(number.remaining().allocations == 0 && bytes.remaining().allocated_bytes == 0);
-}
-
-void ancestors() {
-  const scope parent("parent", failing(1000)), child("child", failing(5000), parent), sibling("sibling", {}, parent);
-  void *a, *b;
-  {
-    const enter in(child);
-    a = take(900);
-    CHECK(a && !take(101));
-  }
-  {
-    const enter in(sibling);
-    CHECK(!take(101));
-    b = take(100);
-    CHECK(b);
-  }
-  CHECK(child.remaining().live_bytes == 0);
-  free(a);
-  free(b);
-  CHECK(child.stop_token().stop_requested() && parent.stop_token().stop_requested() &&
-        sibling.stop_token().stop_requested());
-}
-
-void stops() {
-  const scope parent("parent"), s("soft", {.live_bytes = 1000}, parent), other("other", {}, parent);
-  const auto token = s.stop_token();
-  CHECK(token.stop_possible() && !token.stop_requested());
-  const enter in(s);
-  void* a = take(1000);
-  CHECK(a && !token.stop_requested());
-  void* b = take(1);
-  CHECK(b && token.stop_requested());
-  CHECK(!parent.stop_token().stop_requested() && !other.stop_token().stop_requested());
-  parent.request_stop();
-  CHECK(other.stop_token().stop_requested());
-  CHECK_USED(s, 1001, 2, 1001u, 2u, 0u);
-  free(a);
-  free(b);
-}
-
-struct allocates_in_destructor {
-  const scope& in;
-  bool& good;
-  ~allocates_in_destructor() {
-    char* needed = new char[5000];  // would end in std::terminate
-    test::escape(needed);
-    good = needed != nullptr;
-    delete[] needed;
-  }
-};
-
-void spares() {
-  const scope s("spared", failing(1000));
-  const enter in(s);
-  {
-    const heapledger::must_not_fail now;
-    void* p = take(2000);
-    CHECK(p);
-    free(p);
-  }
-  CHECK(!take(2000));
-  bool good = false;
-  try {
-    const allocates_in_destructor last{s, good};
-    void* full = take(900);
-    try {
-      test::escape(new char[200]);
-    } catch (...) {
-      free(full);
-      throw;
-    }
-  } catch (const std::bad_alloc&) {
-  }
-  CHECK(good);
-  CHECK(s.used().live_bytes == 0);
-}
-
-void thresholds() {
-  scope s("watched", failing(1000));
-  std::vector<std::int64_t> seen;
-  void* cache = nullptr;
-  CHECK(s.at_fraction(0.5, [&](scope which, usage u) {
-    CHECK(which == s && scope::current() == scope::process());
-    seen.push_back(u.live_bytes);
-  }));
-  CHECK(s.at_fraction(0.9, [&](scope, usage) {
-    free(cache);
-    cache = nullptr;
-  }));
-  const enter in(s);
-  cache = take(300);
-  void* a = take(199);
-  CHECK(seen.empty());
-  void* b = take(1);
-  CHECK(seen == std::vector<std::int64_t>{499});
-  void* c = take(600);  // fits because the callback frees the cache
-  CHECK(c && cache == nullptr);
-  CHECK(s.used().live_bytes == 800);
-  CHECK(seen.size() == 2 && seen[1] == 200);  // it was well below, and passed once more
-  for (void* each : {a, b, c}) free(each);
-  a = take(499);
-  CHECK(seen.size() == 2);
-  b = take(1);
-  CHECK(seen.size() == 3);
-  free(b);
-  free(a);
-}
-
-// Whatever threads do, what they hold together is within the limit, by books that we did not keep.
-void overshoot(unsigned thread_count, unsigned rounds) {
-  constexpr std::int64_t limit = 20'000;
-  const scope s("limited", failing(limit)), below("below", {}, s);
-  std::atomic<std::int64_t> held{0}, highest{0};
-  std::atomic<std::uint64_t> refused{0};
-  pthread_barrier_t ready;
-  pthread_barrier_init(&ready, nullptr, thread_count);
-  const auto work = [&](unsigned who) {
-    pthread_barrier_wait(&ready);
-    std::uint32_t random = who * 2654435761u + 1;
-    std::array<std::pair<void*, std::int64_t>, 32> mine{};
-    for (unsigned i = 0; i < rounds; ++i) {
-      random = random * 1664525u + 1013904223u;
-      auto& [block, bytes] = mine[(random >> 8) % mine.size()];
-      if (block != nullptr) {
-        held -= bytes;
-        free(block);
-        block = nullptr;
-        continue;
-      }
-      bytes = (random >> 16) % 4000;
-      const enter in(i % 2 == 0 ? s : below);
-      block = take(static_cast<std::size_t>(bytes));
-      if (block == nullptr) {
-        ++refused;
-        continue;
-      }
-      const std::int64_t now = held += bytes;
-      CHECK(now <= limit);
-      for (std::int64_t known = highest; now > known && !highest.compare_exchange_weak(known, now);) {
-      }
-      const std::int64_t used = i % 64 == 0 ? s.used().live_bytes : 0;
-      CHECK(used <= limit);
-    }
-    for (auto& [block, bytes] : mine)
-      if (block != nullptr) {
-        held -= bytes;
-        free(block);
-      }
-  };
-  std::vector<std::thread> all;
-  for (unsigned i = 0; i < thread_count; ++i) all.emplace_back(work, i);
-  for (auto& each : all) each.join();
-  CHECK(s.used().live_bytes == 0);
-  CHECK(s.used().peak_bytes <= limit);
-  CHECK(highest > limit / 2 && refused > 0);  // the limit was really met
-}
-
-// What idle threads hold in advance is not lost to the others: the last byte can be had.
-void last_byte() {
-  constexpr std::int64_t limit = 100'000;
-  const scope s("limited", failing(limit));
-  pthread_barrier_t held;
-  pthread_barrier_init(&held, nullptr, 5);
-  std::vector<std::thread> idle;
-  for (int i = 0; i < 4; ++i)
-    idle.emplace_back([&] {
-      const enter in(s);
-      free(take(100));
-      pthread_barrier_wait(&held);
-      pthread_barrier_wait(&held);
-    });
-  pthread_barrier_wait(&held);
-  {
-    const enter in(s);
-    void* most = take(limit - 1);
-    CHECK(most);
-    void* last = take(1);
-    CHECK(last && !take(1));
-    free(most);
-    free(last);
-  }
-  pthread_barrier_wait(&held);
-  for (auto& each : idle) each.join();
-}
-
 // ---- other things
 
-void moves() {
+void moves(unsigned, unsigned) {
   const scope a("a"), b("b"), tight("tight", failing(10));
   void *small, *large;
   {
@@ -615,7 +350,7 @@ void on_signal(int) {
 
 // A handler that interrupts anything, bookings too; its memory is charged to the scope that it interrupted. Needs an
 // allocator that may be interrupted: ring_allocator.
-void signals() {
+void signals(unsigned, unsigned) {
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigaction(SIGALRM, &action, nullptr);
@@ -645,7 +380,7 @@ void signals() {
   }
 }
 
-void forked() {
+void forked(unsigned, unsigned) {
   const scope s("parent's");
   const enter in(s);
   void* p = take(100);
@@ -671,7 +406,7 @@ void forked() {
   free(p);
 }
 
-void many_kinds() {
+void many_kinds(unsigned, unsigned) {
   for (int i = 0; i < 6000; ++i) {
     owned_scope s("kind " + std::to_string(i));
     const enter in(s);
@@ -681,7 +416,7 @@ void many_kinds() {
 }
 
 // For the report: known numbers under known names.
-void profile() {
+void profile(unsigned, unsigned) {
   const scope server("server"), request("request", failing(1 << 20), server);
   {
     const enter in(server);
@@ -698,38 +433,24 @@ void profile() {
   CHECK(!take(1 << 20));
 }
 
+constexpr test::test_case cases[] = {
+    {"credits", credits},
+    {"entry_points", entry_points},
+    {"nested", nested},
+    {"peak", peak},
+    {"recycling", recycling, 1'000'000},
+    {"threads", threads, 8, 20'000},
+    {"churn", churn, 8, 5'000},
+    {"alternating", alternating, 64, 10'000},
+    {"moves", moves},
+    {"signals", signals},
+    {"forked", forked},
+    {"many_kinds", many_kinds},
+    {"profile", profile},
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string which = argc > 1 ? argv[1] : "";
-  const auto number = [&](int at, unsigned otherwise) {
-    return argc > at ? static_cast<unsigned>(std::atoi(argv[at])) : otherwise;
-  };
-  if (!heapledger::active()) {
-    std::puts("inactive");
-    return which == "profile" ? 0 : 3;
-  }
-  if (which == "credits") credits();
-  else if (which == "entry_points") entry_points();
-  else if (which == "nested") nested();
-  else if (which == "peak") peak();
-  else if (which == "recycling") recycling(number(2, 1'000'000));
-  else if (which == "threads") threads(number(2, 8), number(3, 20'000));
-  else if (which == "churn") churn(number(2, 8), number(3, 5'000));
-  else if (which == "alternating") alternating(number(2, 64), number(3, 10'000));
-  else if (which == "fails") fails();
-  else if (which == "counts") counts();
-  else if (which == "ancestors") ancestors();
-  else if (which == "stops") stops();
-  else if (which == "spares") spares();
-  else if (which == "thresholds") thresholds();
-  else if (which == "overshoot") overshoot(number(2, 8), number(3, 20'000));
-  else if (which == "last_byte") last_byte();
-  else if (which == "moves") moves();
-  else if (which == "signals") signals();
-  else if (which == "forked") forked();
-  else if (which == "many_kinds") many_kinds();
-  else if (which == "profile") profile();
-  else return 2;
-  return 0;
+  return test::run_case(cases, argc, argv);
 }

@@ -59,5 +59,12 @@ TEST(ProfileGolden, StillReadsFormat1) {
   EXPECT_EQ(read_profile(golden + ".hlp"), full_profile());
 }
 
+// A file from before there was anything to tell of scopes.
+TEST(ProfileGolden, StillReadsFormat1WithoutScopes) {
+  profile expected = full_profile();
+  expected.scopes.clear();
+  EXPECT_EQ(read_profile(golden + "_before_scopes.hlp"), expected);
+}
+
 }  // namespace
 }  // namespace heapledger

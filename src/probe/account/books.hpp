@@ -21,7 +21,7 @@ struct alignas(4096) process_page {
 };
 extern process_page process;
 
-struct thread_scopes;       // probe/scope/slots.hpp
+struct thread_scopes;  // probe/scope/slots.hpp
 void forget_scope_accounts(thread_scopes& of);
 extern wire::cell no_cell;  // never settled, so that no fast path books there
 
@@ -111,8 +111,8 @@ HL_COLD void publish_live(books& own);  // live left (publish_below, publish_abo
 extern bool scopes_in_use;
 void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes);
 HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes);
-HL_COLD bool scope_peak_passed(books& own);            // false: the process's own mark is not passed
-HL_COLD void settle_scope(books& own);                 // brings the thread's slots and marks up to date
+HL_COLD bool scope_peak_passed(books& own);                 // false: the process's own mark is not passed
+HL_COLD void settle_scope(books& own);                      // brings the thread's slots and marks up to date
 HL_COLD void set_peak_mark(books& own, std::int64_t mark);  // the process's
 HL_COLD std::int64_t process_peak_mark(const books& own);
 

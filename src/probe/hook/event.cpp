@@ -206,8 +206,8 @@ HL_THROWS(block_kind::from_new, true)
 HL_THROWS(block_kind::from_new_array, false)
 HL_THROWS(block_kind::from_new_array, true)
 #undef HL_THROWS
-#define HL_KIND(kind)                                                                                        \
-  template void free_other<kind>(books*, void*);                                                             \
+#define HL_KIND(kind)                            \
+  template void free_other<kind>(books*, void*); \
   template void free_first<kind>(void*);
 HL_KIND(block_kind::from_malloc)
 HL_KIND(block_kind::from_new)

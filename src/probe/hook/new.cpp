@@ -67,10 +67,10 @@ HL_NEW(_ZnwmRKSt9nothrow_t, single, false, (std::size_t bytes, nothrow tag), (by
 HL_NEW(_ZnamRKSt9nothrow_t, array, false, (std::size_t bytes, nothrow tag), (bytes), bytes, tag)
 HL_NEW(_ZnwmSt11align_val_t, single, true, (std::size_t bytes, std::size_t align), (bytes, align), bytes, align)
 HL_NEW(_ZnamSt11align_val_t, array, true, (std::size_t bytes, std::size_t align), (bytes, align), bytes, align)
-HL_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, single, false, (std::size_t bytes, std::size_t align, nothrow tag), (bytes, align),
-       bytes, align, tag)
-HL_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, array, false, (std::size_t bytes, std::size_t align, nothrow tag), (bytes, align),
-       bytes, align, tag)
+HL_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, single, false, (std::size_t bytes, std::size_t align, nothrow tag),
+       (bytes, align), bytes, align, tag)
+HL_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, array, false, (std::size_t bytes, std::size_t align, nothrow tag),
+       (bytes, align), bytes, align, tag)
 
 HL_DELETE(_ZdlPv, single, (void* block), block)
 HL_DELETE(_ZdaPv, array, (void* block), block)

@@ -29,8 +29,7 @@ bool unwinding() {
 
 // Code that must not fail: marked so, in the middle of unwinding, or the dynamic linker's own.
 bool spared(const books& own, std::uint64_t pc) {
-  return own.scopes->spare != 0 || own.scopes->nested || in_loader(reinterpret_cast<const void*>(pc)) ||
-         unwinding();
+  return own.scopes->spare != 0 || own.scopes->nested || in_loader(reinterpret_cast<const void*>(pc)) || unwinding();
 }
 
 // Runs the program's callback, outside of all scopes and with the books given back.

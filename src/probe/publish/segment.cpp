@@ -140,7 +140,8 @@ bool create_segment(const segment_options& options) {
   segment.bytes = bytes;
   const bool room = commit(segment.nodes, 1) && commit(segment.accounts, 1) && commit(segment.account_keys, 1) &&
                     commit(segment.cells, 1) && commit(segment.threads, 1) && commit(segment.writers, 1) &&
-                    commit(segment.modules, 1) && commit(segment.strings, 1) && commit(segment.errors, 1) && commit(segment.scopes, 1);
+                    commit(segment.modules, 1) && commit(segment.strings, 1) && commit(segment.errors, 1) &&
+                    commit(segment.scopes, 1);
   if (!room) {
     drop_segment();
     sys::unlink(options.path);

@@ -97,7 +97,8 @@ void bind(scope_record& record, std::uint32_t account) {
 // With the lock held. `owner`: writer + 1, or 0 for nobody.
 std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64_t path, std::uint32_t owner) {
   if ((buckets == nullptr || bound_ever > 1u << bucket_bits) && !grow_buckets()) return 0;
-  if (const std::uint32_t known = find(bucket_of(true, record.index, node), record.index, record.kind, node); known != 0) {
+  if (const std::uint32_t known = find(bucket_of(true, record.index, node), record.index, record.kind, node);
+      known != 0) {
     std::uint32_t& has = segment.account_keys[known - 1].owner;
     if (has == wire::owner_in_scope && owner != 0) __atomic_store_n(&has, owner | has, __ATOMIC_RELAXED);
     return known - 1;

@@ -6,7 +6,8 @@
 
 namespace heapledger::probe {
 
-// The scope's account for a stack, made or taken back from earlier scopes of its kind if need be; 0 when there is no room.
+// The scope's account for a stack, made or taken back from earlier scopes of its kind if need be; 0 when there is no
+// room.
 std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node, std::uint64_t path);
 // The same when the scope begins, by no thread in particular.
 std::uint32_t bind_first_account(scope_record& record);

@@ -113,8 +113,8 @@ bool waivers::has(const scope_record* record) const {
 
 admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& met) {
   settle_scope(own);
-  const std::int64_t amounts[wire::resource_count] = {static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(bytes),
-                                                      1};
+  const std::int64_t amounts[wire::resource_count] = {static_cast<std::int64_t>(bytes),
+                                                      static_cast<std::int64_t>(bytes), 1};
   if (amounts[live] < 0) return admission::granted;  // the allocator will say no
   for (scope_slot* slot = own.scopes->current; slot != nullptr; slot = slot->parent) {
     scope_record& record = *slot->of;

@@ -51,7 +51,8 @@ std::uint32_t kind_of(std::uint32_t parent, const char* name, std::size_t bytes)
 void note_opened(std::uint32_t kind, const scope_budget& budget) {
   wire::scope& of = segment.scopes[kind];
   ++of.opened;
-  for (std::size_t r = 0; r < wire::resource_count; ++r) of.limit[r] = budget.limit[r] == no_limit ? -1 : budget.limit[r];
+  for (std::size_t r = 0; r < wire::resource_count; ++r)
+    of.limit[r] = budget.limit[r] == no_limit ? -1 : budget.limit[r];
 }
 
 void note_closed(std::uint32_t kind) {

@@ -61,9 +61,9 @@ struct alignas(64) scope_record {
   std::uint32_t kind;
   scope_record* parent;  // nullptr: the process
   std::int64_t limit[wire::resource_count];
-  bool limited;         // a limit or a threshold of its own
-  bool gated;           // the same of it or of an ancestor
-  bool fail;            // over budget, allocations fail
+  bool limited;            // a limit or a threshold of its own
+  bool gated;              // the same of it or of an ancestor
+  bool fail;               // over budget, allocations fail
   std::uint32_t revoking;  // leases are being taken back: wait for the lock before using one
   std::uint32_t base_account;
 
@@ -81,7 +81,7 @@ struct alignas(64) scope_record {
   alignas(64) scope_record* first_child;
   scope_record* next_sibling;
   scope_record* previous_sibling;
-  scope_record* next;  // in the list of closed, finished or free records
+  scope_record* next;           // in the list of closed, finished or free records
   std::uint32_t first_account;  // + 1
   std::uint32_t threshold_count;
   std::int64_t thresholds[threshold_limit];

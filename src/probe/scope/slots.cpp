@@ -117,7 +117,8 @@ void set_scope_mark(books& own) {
 }
 
 void note_peaks(const thread_scopes& mine) {
-  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent) note_peak(*slot->of, seen_live(*slot));
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent)
+    note_peak(*slot->of, seen_live(*slot));
 }
 
 // The open difference goes to the current slot.

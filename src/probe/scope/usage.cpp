@@ -12,7 +12,8 @@ constexpr unsigned before_yielding = 50;
 const scope_slot* find_slot(const thread_scopes& of, scope_handle handle) {
   std::uint32_t at = __atomic_load_n(&of.buckets[index_of(handle) % thread_scopes::bucket_count], __ATOMIC_RELAXED);
   // The chain may change under us: then the sequence number says so, but the walk must end.
-  for (std::uint32_t steps = 0; at != 0 && at <= thread_scopes::slot_count && steps < thread_scopes::slot_count; ++steps) {
+  for (std::uint32_t steps = 0; at != 0 && at <= thread_scopes::slot_count && steps < thread_scopes::slot_count;
+       ++steps) {
     const scope_slot& slot = of.slots[at - 1];
     if (__atomic_load_n(&slot.handle, __ATOMIC_RELAXED) == handle) return &slot;
     at = __atomic_load_n(&slot.next, __ATOMIC_RELAXED);
@@ -61,8 +62,12 @@ void usage_of_process(scope_usage& out) {
     sum += {thread.allocations, thread.allocated_bytes, thread.frees, thread.freed_bytes};
   }
   const std::int64_t known = __atomic_load_n(&header.peak_bytes, __ATOMIC_RELAXED);
-  out = {sum.live_bytes(), static_cast<std::int64_t>(sum.allocations - sum.frees), known, sum.allocated_bytes,
-         sum.allocations, sum.frees,
+  out = {sum.live_bytes(),
+         static_cast<std::int64_t>(sum.allocations - sum.frees),
+         known,
+         sum.allocated_bytes,
+         sum.allocations,
+         sum.frees,
          header.threaded != 0 ? static_cast<std::int64_t>(header.hold_back_bytes) * registered_books() : 0};
 }
 
@@ -95,8 +100,12 @@ bool usage_of(scope_handle handle, bool alone, scope_usage& out) {
     totals sum{};
     add_usage(*record, handle, alone, sum);
     const std::uint32_t threads = __atomic_load_n(&record->contributors, __ATOMIC_RELAXED);
-    out = {sum.live_bytes(), static_cast<std::int64_t>(sum.allocations - sum.frees),
-           __atomic_load_n(&record->peak_bytes, __ATOMIC_RELAXED), sum.allocated_bytes, sum.allocations, sum.frees,
+    out = {sum.live_bytes(),
+           static_cast<std::int64_t>(sum.allocations - sum.frees),
+           __atomic_load_n(&record->peak_bytes, __ATOMIC_RELAXED),
+           sum.allocated_bytes,
+           sum.allocations,
+           sum.frees,
            threads > 1 ? 2 * hold_back_of_scope_bytes * threads : 0};
   }
   if (out.live_bytes > out.peak_bytes) out.peak_bytes = out.live_bytes;

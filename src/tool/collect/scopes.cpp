@@ -28,15 +28,16 @@ scope_reader::scope_reader(const segment_copy& segment, profile& to) : source_(s
     if (scope.parent < kind) path = paths_[scope.parent];
     if (path.size() == deepest) continue;
     path.emplace_back(segment.text(scope.name).substr(0, 255));
-    to.scopes.push_back({.path = path,
-                         .opened = scope.opened,
-                         .closed = scope.closed,
-                         .refusals = scope.refusals,
-                         .overdrafts = scope.overdrafts,
-                         .peak_bytes = std::clamp<std::int64_t>(scope.peak_bytes, 0, static_cast<std::int64_t>(largest)),
-                         .live_bytes_limit = limit_of(scope.limit[0]),
-                         .allocated_bytes_limit = limit_of(scope.limit[1]),
-                         .allocations_limit = limit_of(scope.limit[2])});
+    to.scopes.push_back(
+        {.path = path,
+         .opened = scope.opened,
+         .closed = scope.closed,
+         .refusals = scope.refusals,
+         .overdrafts = scope.overdrafts,
+         .peak_bytes = std::clamp<std::int64_t>(scope.peak_bytes, 0, static_cast<std::int64_t>(largest)),
+         .live_bytes_limit = limit_of(scope.limit[0]),
+         .allocated_bytes_limit = limit_of(scope.limit[1]),
+         .allocations_limit = limit_of(scope.limit[2])});
   }
 }
 

@@ -114,9 +114,9 @@ struct scope_info {
   std::uint64_t overdrafts = 0;  // and that it let through
   std::int64_t peak_bytes = 0;   // highest of any one of them, with what is below it
   // The budget of the last one opened.
-  std::optional<std::int64_t> live_bytes_limit;
-  std::optional<std::int64_t> allocated_bytes_limit;
-  std::optional<std::int64_t> allocations_limit;
+  std::optional<std::int64_t> live_bytes_limit = {};
+  std::optional<std::int64_t> allocated_bytes_limit = {};
+  std::optional<std::int64_t> allocations_limit = {};
   bool operator==(const scope_info&) const = default;
 };
 

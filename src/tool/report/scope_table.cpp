@@ -36,7 +36,8 @@ void write_budget(page& page, const scope_info& info) {
   if (limits.empty() && info.refusals == 0 && info.overdrafts == 0) return;
   std::string line = "budget " + (limits.empty() ? "of the scopes above" : limits);
   if (info.refusals != 0) line += fmt::format("; {} refused", counted(info.refusals, "allocation", "allocations"));
-  if (info.overdrafts != 0) line += fmt::format("; {} let through", counted(info.overdrafts, "allocation", "allocations"));
+  if (info.overdrafts != 0)
+    line += fmt::format("; {} let through", counted(info.overdrafts, "allocation", "allocations"));
   page.paragraph(line, 2 + 2 * info.path.size(), tone::faint);
 }
 
@@ -52,11 +53,12 @@ void write_scopes(page& page, const profile& p) {
     for (const auto& row : rows) sizes.push_back(static_cast<std::int64_t>(row.all.allocated_bytes));
     std::nth_element(sizes.begin(), sizes.begin() + rows_shown, sizes.end(), std::greater<>());
     const std::int64_t smallest = sizes[rows_shown];
-    std::erase_if(rows, [&](const auto& row) { return static_cast<std::int64_t>(row.all.allocated_bytes) <= smallest; });
+    std::erase_if(rows,
+                  [&](const auto& row) { return static_cast<std::int64_t>(row.all.allocated_bytes) <= smallest; });
   }
   page.heading("Scopes");
-  page.line(fmt::format("  {} {:>11} {:>11} {:>13} {:>11} {:>10}", padded("", name_width), "live", "highest", "allocated",
-                        "in", "scopes"),
+  page.line(fmt::format("  {} {:>11} {:>11} {:>13} {:>11} {:>10}", padded("", name_width), "live", "highest",
+                        "allocated", "in", "scopes"),
             tone::faint);
   for (const auto& row : rows) {
     const bool known = row.info != nullptr;
@@ -68,7 +70,8 @@ void write_scopes(page& page, const profile& p) {
   }
   if (rows.size() < count)
     page.line(fmt::format("  {} more", counted(count - rows.size(), "kind", "kinds")), tone::faint);
-  page.paragraph("Each with the scopes below it; \"highest\" is the most that any one of a kind had live.", 2, tone::faint);
+  page.paragraph("Each with the scopes below it; \"highest\" is the most that any one of a kind had live.", 2,
+                 tone::faint);
 }
 
 }  // namespace heapledger::report
