@@ -116,8 +116,12 @@ class Examples(ledger.Case):
             "initial allocation 800 bytes in 1 allocations", "derived allocation 40000 bytes in 1 allocations",
             "total allocations 40800 bytes in 2 allocations", "5000"])
 
+    def test_limited_requests(self):
+        self.assertEqual(self.example("limited_requests"),
+                         ["900 served, 100 refused, 0 over their limit, 0 left something"])
+
     def test_without_the_probe(self):
-        for name in ("two_tasks", "nested_limits"):
+        for name in ("two_tasks", "nested_limits", "limited_requests"):
             self.assertEqual(ledger.execute([os.path.join(EXAMPLES, f"example_{name}")]).status, 0)
 
 
