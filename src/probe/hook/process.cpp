@@ -124,7 +124,9 @@ void on_thread_exit(void*) {
   for (books* each = own; each != nullptr;) {
     books* inner = each->nested;
     if (each != own) close_thread_record(static_cast<std::uint32_t>(each->thread - segment.threads.data));
+    each->generation = books::busy;
     leave_scopes(*each);
+    each->generation = 0;
     release_books(each);
     each = inner;
   }
@@ -188,7 +190,12 @@ books* usable_books(const void* at) {
     if (own->nested == nullptr) own->nested = acquire_books(open_thread_record());
     own = own->nested;
     if (own == nullptr) return nullptr;
-    if (scopes_in_use) borrow_scope(*own, *outer);
+    if (scopes_in_use) {
+      const std::uint64_t generation = own->generation;
+      own->generation = books::busy;  // as for any other event: its slots must not be looked at
+      borrow_scope(*own, *outer);
+      own->generation = generation;
+    }
   }
   if (own->generation != process.generation) {
     own->forget_code();
