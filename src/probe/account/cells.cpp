@@ -189,8 +189,10 @@ void count_cut(stack_cut cut) {
 
 // The account of a stack whose path is not in the index: a new one, unless another thread was faster or the index was
 // cleared.
-HL_COLD std::uint32_t make_account(books& own, std::uint32_t node, std::uint64_t path) {
-  lock_guard held(accounts_lock);
+HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
+  const signals_blocked quiet;
+  const std::uint32_t node = own.stack.node();
+  const inner_lock_guard held(accounts_lock);
   if (const std::uint32_t found = accounts.find(path); found != 0) return found;
   wire::node& of = segment.nodes[node];
   std::uint32_t account = of.account - 1;
@@ -206,14 +208,22 @@ HL_COLD std::uint32_t make_account(books& own, std::uint32_t node, std::uint64_t
 
 }  // namespace
 
-std::uint32_t add_scope_account(const wire::account_key& key) {
+std::uint32_t add_scope_account(const wire::account_key& key, stack_cut cut) {
   lock_guard held(accounts_lock);
-  return add_account(key);
+  const std::uint32_t fresh = add_account(key);
+  if (fresh != 0) count_cut(cut);
+  return fresh;
 }
 
 std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path) {
   const std::uint32_t known = __atomic_load_n(&segment.nodes[node].account, __ATOMIC_ACQUIRE);
-  return known != 0 ? known - 1 : make_account(own, node, path);
+  if (known != 0) return known - 1;
+  lock_guard held(accounts_lock);
+  wire::node& of = segment.nodes[node];
+  if (of.account != 0) return of.account - 1;
+  const std::uint32_t fresh = add_account({node, 0, 0, own.writer_id, path});
+  if (fresh != 0) __atomic_store_n(&of.account, fresh + 1, __ATOMIC_RELEASE);
+  return fresh;
 }
 
 void forget_paths() {
@@ -226,7 +236,7 @@ account_cell other_account_cell(books& own, std::uint64_t path) {
   recent_accounts::entry& known = own.recent.of(path);
   if (HL_UNLIKELY(known.path != path)) {
     std::uint32_t account = accounts.find(path);
-    if (HL_UNLIKELY(account == 0)) account = make_account(own, own.stack.node(), path);
+    if (HL_UNLIKELY(account == 0)) account = make_account(own, path);
     own.recent.missed();
     known = {path, account, segment.account_keys[account].owner == own.id};
   }

@@ -100,7 +100,7 @@ void book(books& own, void* block, std::size_t bytes, block_kind kind, const fra
   const std::size_t usable = usable_size(block);
   const bool same = state.stacks_off || own.stack.same(caller);
   if (!same) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
-  if (HL_UNLIKELY(state.check)) check_stack(caller, own.stack.node(), own.stack.cut() == stack_cut::depth);
+  if (HL_UNLIKELY(state.check)) check_stack(caller, own.stack);
   const auto [account, cell] = account_of(own, same);
   if (HL_LIKELY(usable < large_usable_bytes))
     tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind).word();

@@ -79,7 +79,8 @@ HL_HOT void free_block(void* block) {
   const std::uint64_t generation = process.generation;
   if (HL_UNLIKELY(own == nullptr || own->generation != generation)) return free_first<Kind>(block);
   take(own, __builtin_dwarf_cfa());
-  const std::size_t usable = usable_size(block);
+  if (HL_UNLIKELY(!next.glibc)) return free_other<Kind>(own, block);  // its size takes a call
+  const std::size_t usable = glibc_usable_size(block);
   if (HL_UNLIKELY(usable >= large_usable_bytes)) return free_other<Kind>(own, block);
   std::uint64_t& word = tag_word(block, usable);
   const tag found(word);

@@ -19,14 +19,13 @@
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
+#include "probe/hook/initial_stack.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
 #include "probe/hook/self_check.hpp"
 #include "probe/publish/modules.hpp"
 #include "probe/publish/stack_tree.hpp"
 #include "probe/scope/slots.hpp"
-
-extern "C" void* __libc_stack_end;
 
 namespace heapledger::probe {
 
@@ -65,9 +64,8 @@ void draw_key() {
 void publish_process() {
   wire::segment_header& header = *segment.header;
   header.exe = publish_string(chosen.exe, std::strlen(chosen.exe));
-  auto* stack = static_cast<std::uint64_t*>(__libc_stack_end);
-  auto* arguments = reinterpret_cast<char**>(stack + 1);
-  if (const std::uint64_t count = stack[0]; count != 0 && count < 100'000) {
+  char** arguments = initial_arguments();
+  if (const std::uint64_t count = initial_argument_count(); count != 0 && count < 100'000) {
     const char* last = arguments[count - 1];
     const std::size_t bytes = last + std::strlen(last) - arguments[0];
     constexpr std::size_t limit = 64 * 1024;

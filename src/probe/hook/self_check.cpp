@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
+#include "probe/base/lock.hpp"
 #include "probe/publish/segment.hpp"
 
 namespace heapledger::probe {
@@ -57,9 +58,15 @@ void start_self_check() {
   __atomic_fetch_add(&segment.header->check.differences, 1, __ATOMIC_RELAXED);
 }
 
-HL_COLD void check_stack(const frame_state& caller, std::uint32_t node, bool cut) {
+HL_COLD void check_stack(const frame_state& caller, stack_walk& stack) {
   if (walk_stack == nullptr || address_of == nullptr || cfa_of == nullptr) return;
-  comparison with{caller, node, cut, false, true};
+  std::uint32_t node;
+  {
+    const signals_blocked quiet;
+    node = stack.node();
+  }
+  // Cut by --depth: only its innermost frames can be compared.
+  comparison with{caller, node, stack.cut() == stack_cut::depth, false, true};
   walk_stack(compare, &with);
   __atomic_fetch_add(&segment.header->check.stacks, 1, __ATOMIC_RELAXED);
   if (!with.started || !with.equal || with.node != 0) stack_differs(caller, node);

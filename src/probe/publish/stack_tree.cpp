@@ -83,7 +83,11 @@ HL_COLD void stack_tree::descend(std::uint32_t parent, const std::uint64_t* pcs,
   std::uint16_t module_of[descend_limit];  // 0 is none; looked up here because a new module takes a lock too
   for (std::uint32_t j = i; j < count; ++j)
     module_of[j] = static_cast<std::uint16_t>(modules.find(pcs[j] & ~wire::node_exact_address) + 1);
-  lock_guard held(lock_);
+  inner_lock_guard held(lock_);
+  // What is added comes one after the other, so that the places in the index are known before: fetch them together.
+  std::uint32_t above = parent;
+  for (std::uint32_t j = i, fresh = segment.header->node_count; j < count; ++j, above = fresh++)
+    __builtin_prefetch(&index_->slots[mix(above, pcs[j]) >> index_->shift], 1);
   bool may_be_there = true;  // another thread may have been faster; its entry may even be only in a newer index
   for (; i < count; parent = nodes[i++]) {
     nodes[i] = may_be_there ? find(*index_, parent, pcs[i]) : 0;

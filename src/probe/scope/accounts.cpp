@@ -95,7 +95,8 @@ void bind(scope_record& record, std::uint32_t account) {
 }
 
 // With the lock held. `owner`: writer + 1, or 0 for nobody.
-std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64_t path, std::uint32_t owner) {
+std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut,
+                           std::uint32_t owner) {
   if ((buckets == nullptr || bound_ever > 1u << bucket_bits) && !grow_buckets()) return 0;
   if (const std::uint32_t known = find(bucket_of(true, record.index, node), record.index, record.kind, node);
       known != 0) {
@@ -110,7 +111,7 @@ std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64
     // Nobody books in it between two scopes: whoever binds it may own it.
     __atomic_store_n(&segment.account_keys[account].owner, owner | wire::owner_in_scope, __ATOMIC_RELAXED);
   } else {
-    account = add_scope_account({node, record.kind, 0, owner | wire::owner_in_scope, path});
+    account = add_scope_account({node, record.kind, 0, owner | wire::owner_in_scope, path}, cut);
     if (account == 0 || !make_room(account)) return 0;
     ++bound_ever;
   }
@@ -120,14 +121,14 @@ std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64
 
 }  // namespace
 
-std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node, std::uint64_t path) {
+std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut) {
   lock_guard held(bindings_lock);
-  return find_or_bind(record, node, path, own.writer_id);
+  return find_or_bind(record, node, path, cut, own.writer_id);
 }
 
 std::uint32_t bind_first_account(scope_record& record) {
   lock_guard held(bindings_lock);
-  return find_or_bind(record, 0, 0, 0);
+  return find_or_bind(record, 0, 0, stack_cut::none, 0);
 }
 
 void unbind_accounts(scope_record& record) {

@@ -317,7 +317,7 @@ account_cell scope_account_cell(books& own, std::uint64_t path) {
       mine.known[(path ^ slot.handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::cache_bits)];
   std::uint32_t account = known.account;
   if (HL_UNLIKELY(known.scope != slot.handle || known.path != path)) {
-    account = bind_account(own, *slot.of, own.stack.node(), path);
+    account = bind_account(own, *slot.of, own.stack.node(), path, own.stack.cut());
     if (account == 0) return {slot.of->base_account, &own_cell(own, slot.of->base_account)};
     known = {slot.handle, path, account};
   }
@@ -342,7 +342,7 @@ account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t 
   std::uint32_t account;
   if (own.scopes != nullptr && in_scope(own)) {
     scope_record& record = *own.scopes->current->of;
-    account = bind_account(own, record, node, path);
+    account = bind_account(own, record, node, path, stack_cut::none);
     if (account == 0) account = record.base_account;
   } else {
     account = account_outside_scopes(own, node, path);

@@ -34,6 +34,7 @@ void stack_walk::init(void* memory, std::uint32_t depth_limit, bool frame_pointe
              .path = root_path,
              .node = 0,
              .reads_end = 0,
+             .more = 0,
              .rbp_offset = 0,
              .flags = last_frame};
   depth_limit_ = depth_limit;

@@ -38,9 +38,23 @@ HL_HOT bool plain_step(rule how, walked_frame& frame, std::uint64_t& pc, std::ui
 }  // namespace
 
 bool stack_walk::reads_unchanged(const known_frame& frame) const {
-  for (std::uint32_t i = (&frame)[-1].reads_end; i < frame.reads_end; ++i)
+  for (std::uint32_t i = (&frame)[-1].reads_end; i != frame.reads_end; ++i)
     if (*reads_[i].address != reads_[i].value) return false;
   return true;
+}
+
+const known_frame* stack_walk::innermost_change_of_more(const known_frame* frame) const {
+  for (;; --frame) {
+    const known_frame& outer = frame[-1];
+    if (HL_UNLIKELY((frame->flags & recorded) != 0)) {
+      if (!reads_unchanged(*frame)) return frame;
+      if ((frame->flags & last_frame) != 0) return nullptr;
+      continue;
+    }
+    if ((frame->flags & last_frame) != 0) return nullptr;
+    if (stack_word(outer.rsp - 8) != outer.pc) return frame;
+    if ((frame->flags & verify_rbp) != 0 && stack_word(outer.rsp + frame->rbp_offset) != outer.rbp) return frame;
+  }
 }
 
 void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
@@ -123,7 +137,7 @@ HL_COLD step_end stack_walk::odd_step(walked_frame& frame, known_frame*& kept, f
 step_end stack_walk::recorded_step(rule how, walked_frame& frame, known_frame*& kept, frame_state& state) {
   const bool by_rbp =
       how.kind == rule_kind::from_rbp || how.kind == rule_kind::through_rbp || how.kind == rule_kind::complex;
-  frame = {state, 0, static_cast<std::uint8_t>(by_rbp ? recorded | uses_rbp : recorded), 0};
+  frame = {state, 0, static_cast<std::uint8_t>(by_rbp ? uses_rbp : 0), 0};
   const std::ptrdiff_t at = &frame - walked_;
   if (new_read_count_ + step_reads::capacity > capacity_ && !grow(kept)) return step_end::bounds;
   step_reads reads;
@@ -131,6 +145,7 @@ step_end stack_walk::recorded_step(rule how, walked_frame& frame, known_frame*& 
   const step_end end = take_step(how, state, reads, next);
   for (unsigned i = 0; i < reads.count; ++i) new_reads_[new_read_count_++] = reads.items[i];
   walked_[at].read_count = static_cast<std::uint8_t>(reads.count);
+  if (reads.count != 0) walked_[at].flags |= recorded;
   if (end == step_end::stepped) state = next;
   return end;
 }
@@ -140,6 +155,7 @@ void stack_walk::remember(known_frame* kept, std::uint32_t count) {
   while (HL_UNLIKELY(kept->reads_end + new_read_count_ > capacity_))
     if (!grow(kept)) return forget();
   std::uint64_t path = kept->path;
+  std::uint32_t more = kept->more;
   std::uint32_t reads_end = kept->reads_end, new_reads_end = new_read_count_;
   unsigned need = kept->flags & needs_rbp;
   known_frame* at = kept;
@@ -154,12 +170,14 @@ void stack_walk::remember(known_frame* kept, std::uint32_t count) {
       for (unsigned r = 0; r < frame.read_count; ++r) reads_[reads_end++] = new_reads_[new_reads_end + r];
     }
     const unsigned own = frame.flags & (uses_rbp | recorded | last_frame);
+    more += ((own & recorded) | verify) != 0;
     *++at = {frame.state.pc,
              frame.state.rsp,
              frame.state.rbp,
              path,
              0,
              reads_end,
+             more,
              frame.rbp_offset,
              static_cast<std::uint8_t>(own | need | verify)};
   }

@@ -29,6 +29,7 @@ struct known_frame {
   std::uint64_t path;       // a hash of the return addresses from the root to here
   std::uint32_t node;       // in the stack tree; 0: not looked up yet
   std::uint32_t reads_end;  // the recorded reads up to here are of this frame and of those outside it
+  std::uint32_t more;       // how many of these frames have more to compare than a return address
   std::int16_t rbp_offset;  // where it saved rbp, from the caller's rsp; 0: it did not
   std::uint8_t flags;
 };
@@ -67,6 +68,7 @@ class stack_walk {
   // node in the stack tree, added if need be; whether and why it ends early.
   std::uint64_t path() const { return HL_LIKELY(depth_limit_ == 0) ? top_->path : limited_path(); }
   std::uint32_t node();
+  // node() is called with signals blocked.
   stack_cut cut() const { return too_deep() ? stack_cut::depth : cut_; }
 
  private:
@@ -81,17 +83,12 @@ class stack_walk {
   // The innermost frame, from the given one outward, whose step would lead elsewhere now. Inner words first: each read
   // is justified by the words before it.
   HL_HOT const known_frame* innermost_change(const known_frame* frame) const {
-    for (;; --frame) {
-      const known_frame& outer = frame[-1];
-      if ((frame->flags & (verify_rbp | recorded | last_frame)) != 0) {
-        if ((frame->flags & verify_rbp) != 0 && stack_word(outer.rsp + frame->rbp_offset) != outer.rbp) return frame;
-        if (HL_UNLIKELY((frame->flags & recorded) != 0) && !reads_unchanged(*frame)) return frame;
-        if ((frame->flags & last_frame) != 0) return nullptr;
-        if (HL_UNLIKELY((frame->flags & recorded) != 0)) continue;
-      }
-      if (HL_UNLIKELY(stack_word(outer.rsp - 8) != outer.pc)) return frame;
-    }
+    if (frame->more != 0) return innermost_change_of_more(frame);
+    for (const known_frame* const outermost = root() + 1; frame != outermost; --frame)
+      if (HL_UNLIKELY(stack_word(frame[-1].rsp - 8) != frame[-1].pc)) return frame;
+    return nullptr;
   }
+  const known_frame* innermost_change_of_more(const known_frame* frame) const;
   bool reads_unchanged(const known_frame& frame) const;
 
   HL_COLD step_end odd_step(walked_frame& frame, known_frame*& kept, frame_state& state);

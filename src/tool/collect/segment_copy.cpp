@@ -103,6 +103,10 @@ void read_region(const segment_file& file, const wire::region& region, std::uint
     throw input_error(fmt::format("{}: the segment was cut off while it was read", file.path()));
 }
 
+int open_segment(const std::string& path, links how) {
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (how == links::refused ? O_NOFOLLOW : 0));
+}
+
 }  // namespace
 
 bool segment_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
@@ -118,8 +122,7 @@ bool segment_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) co
   return true;
 }
 
-segment_file::segment_file(const std::string& path)
-    : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+segment_file::segment_file(const std::string& path, links how) : path_(path), fd_(open_segment(path, how)) {
   if (!fd_) throw input_error(fmt::format("{}: {}", path, std::strerror(errno)));
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0 || !S_ISREG(status.st_mode))
@@ -140,8 +143,8 @@ segment_file::segment_file(const std::string& path)
   checked_layout(path_, header_, static_cast<std::uint64_t>(status.st_size));
 }
 
-bool segment_file::is_ready(const std::string& path) {
-  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+bool segment_file::is_ready(const std::string& path, links how) {
+  const unique_fd fd(open_segment(path, how));
   if (!fd) return false;
   std::uint64_t magic = 0;
   return ::pread(fd.get(), &magic, sizeof magic, 0) == static_cast<ssize_t>(sizeof magic) && magic != 0;
