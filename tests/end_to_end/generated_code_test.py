@@ -38,7 +38,7 @@ class GeneratedCode(unittest.TestCase):
     def declared(self):
         header = os.path.join(os.path.dirname(__file__), "..", "..", "include", "heapledger", "heapledger.h")
         with open(header, encoding="utf-8") as file:
-            return set(re.findall(r"^[\w ]+[ *](heapledger_\w+)\(", file.read(), re.MULTILINE))
+            return set(re.findall(r"^[\w *]+[ *](heapledger_\w+)\(", file.read(), re.MULTILINE))
 
     def test_thread_local_storage(self):
         self.assertNotIn("__tls_get_addr", run("nm", "-D", PROBE))

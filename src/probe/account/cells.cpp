@@ -209,7 +209,7 @@ HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
 }  // namespace
 
 std::uint32_t add_scope_account(const wire::account_key& key, stack_cut cut) {
-  lock_guard held(accounts_lock);
+  const inner_lock_guard held(accounts_lock);
   const std::uint32_t fresh = add_account(key);
   if (fresh != 0) count_cut(cut);
   return fresh;

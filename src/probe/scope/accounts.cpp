@@ -127,12 +127,12 @@ std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node,
 }
 
 std::uint32_t bind_first_account(scope_record& record) {
-  lock_guard held(bindings_lock);
+  const inner_lock_guard held(bindings_lock);
   return find_or_bind(record, 0, 0, stack_cut::none, 0);
 }
 
 void unbind_accounts(scope_record& record) {
-  lock_guard held(bindings_lock);
+  const inner_lock_guard held(bindings_lock);
   for (std::uint32_t at = record.first_account; at != 0;) {
     const std::uint32_t account = at - 1;
     at = binding_of(account).sibling;

@@ -104,7 +104,37 @@ HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle han
   return slot;
 }
 
-// How far the thread's live bytes may rise before the scope or an ancestor is at a peak.
+scope_slot* known_slot(thread_scopes& mine, scope_handle handle) {
+  std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
+  while (at != 0 && mine.slots[at - 1].handle != handle) at = mine.slots[at - 1].next;
+  if (HL_UNLIKELY(at == 0)) return nullptr;
+  mine.slots[at - 1].recently_used = true;
+  return &mine.slots[at - 1];
+}
+
+// For a scope that this thread has not met lately; `to` becomes what is entered instead, where it is not open.
+HL_COLD scope_slot* slot_to_enter(books& own, scope_handle& to) {
+  to = nearest_open(to);
+  scope_record* record = record_at(index_of(to));
+  if (record == nullptr) return nullptr;
+  scope_slot* slot = slot_of(own, *record, to);
+  if (slot == nullptr) {
+    count_loss(wire::loss::scopes_full);
+    to = 0;
+  }
+  return slot;
+}
+
+totals load_totals(const wire::thread& thread) {
+  const auto* pair = reinterpret_cast<const __m128i*>(&thread.allocations);
+  alignas(16) totals all;
+  _mm_store_si128(reinterpret_cast<__m128i*>(&all.allocations), _mm_load_si128(pair));
+  _mm_store_si128(reinterpret_cast<__m128i*>(&all.frees), _mm_load_si128(pair + 1));
+  return all;
+}
+
+}  // namespace
+
 void set_scope_mark(books& own) {
   thread_scopes& mine = *own.scopes;
   std::int64_t room = INT64_MAX / 2;
@@ -121,7 +151,6 @@ void note_peaks(const thread_scopes& mine) {
     note_peak(*slot->of, seen_live(*slot));
 }
 
-// The open difference goes to the current slot.
 void settle(books& own) {
   thread_scopes& mine = *own.scopes;
   const totals now = net_totals(own);
@@ -136,52 +165,6 @@ void settle(books& own) {
   apply(mine.current, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
         static_cast<std::int64_t>(did.allocations));
 }
-
-totals load_totals(const wire::thread& thread) {
-  const auto* pair = reinterpret_cast<const __m128i*>(&thread.allocations);
-  alignas(16) totals all;
-  _mm_store_si128(reinterpret_cast<__m128i*>(&all.allocations), _mm_load_si128(pair));
-  _mm_store_si128(reinterpret_cast<__m128i*>(&all.frees), _mm_load_si128(pair + 1));
-  return all;
-}
-
-wire::cell& own_cell(books& own, std::uint32_t account) {
-  if ((segment.account_keys[account].owner & ~wire::owner_in_scope) == own.writer_id) return segment.accounts[account];
-  wire::cell& delta = own.deltas[delta_slot(own, account)];
-  return HL_LIKELY(delta.id == account + 1) ? delta : delta_cell_slow(own, account);
-}
-
-// An event of this thread in a scope that it is not in.
-void book_elsewhere(books& own, std::uint32_t scope, const totals& did) {
-  if (thread_scopes_of(own) == nullptr) return;
-  thread_scopes& mine = *own.scopes;
-  {
-    changing counters(mine);
-    mine.excluded += did;
-  }
-  scope_record* record = record_at(scope);
-  if (record == nullptr) return;
-  const scope_handle handle = handle_of(*record, settled_life(*record));
-  if (scope_slot* slot = slot_of(own, *record, handle); slot != nullptr) {
-    {
-      changing counters(mine);
-      slot->counts += did;
-    }
-    apply(slot, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
-          static_cast<std::int64_t>(did.allocations));
-    return;
-  }
-  // No slot to be had: straight to the scope.
-  scope_slot once{};
-  once.of = record;
-  __atomic_fetch_add(&record->contributors, 1, __ATOMIC_RELAXED);
-  once.counts = did;
-  fold(once);
-  for (scope_record* each = record; each != nullptr; each = each->parent)
-    __atomic_fetch_add(&each->committed[live], did.live_bytes(), __ATOMIC_RELAXED);
-}
-
-}  // namespace
 
 void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_bytes, std::int64_t allocations) {
   for (; slot != nullptr; slot = slot->parent) {
@@ -207,6 +190,16 @@ totals net_totals(const books& own) {
   return all;
 }
 
+void fold_directly(scope_record& record, const totals& did) {
+  scope_slot once{};
+  once.of = &record;
+  __atomic_fetch_add(&record.contributors, 1, __ATOMIC_RELAXED);
+  once.counts = did;
+  fold(once);
+  for (scope_record* each = &record; each != nullptr; each = each->parent)
+    __atomic_fetch_add(&each->committed[live], did.live_bytes(), __ATOMIC_RELAXED);
+}
+
 thread_scopes* thread_scopes_of(books& own) {
   if (HL_LIKELY(own.scopes != nullptr)) return own.scopes;
   auto* fresh = static_cast<thread_scopes*>(own_map(sizeof(thread_scopes)));
@@ -221,13 +214,10 @@ thread_scopes* thread_scopes_of(books& own) {
 
 scope_slot* slot_of(books& own, scope_record& record, scope_handle handle) {
   thread_scopes& mine = *own.scopes;
+  if (scope_slot* known = known_slot(mine, handle); HL_LIKELY(known != nullptr)) return known;
   std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
   while (at != 0) {
     scope_slot& slot = mine.slots[at - 1];
-    if (HL_LIKELY(slot.handle == handle)) {
-      slot.recently_used = true;
-      return &slot;
-    }
     at = slot.next;
     if (index_of(slot.handle) != index_of(handle)) continue;
     // Of a scope that had this record before.
@@ -253,23 +243,19 @@ scope_handle switch_scope(books& own, scope_handle to) {
     note_peaks(mine);
   }
   for (;;) {
-    to = nearest_open(to);
-    scope_record* record = record_at(index_of(to));
-    scope_slot* slot = record != nullptr ? slot_of(own, *record, to) : nullptr;
-    if (to != 0 && slot == nullptr) {
-      count_loss(wire::loss::scopes_full);
-      to = 0;
-    }
+    scope_slot* slot = to != 0 ? known_slot(mine, to) : nullptr;
+    if (HL_UNLIKELY(slot == nullptr && to != 0)) slot = slot_to_enter(own, to);
     {
       changing now(mine);
-      __atomic_store_n(&mine.current_index, slot != nullptr ? record->index : 0, __ATOMIC_RELAXED);
+      __atomic_store_n(&mine.current_index, slot != nullptr ? slot->of->index : 0, __ATOMIC_RELAXED);
       mine.current = slot;
       mine.mark = net_totals(own);
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
     if (slot == nullptr) break;
-    const std::uint64_t life = load_life(*record);
+    const std::uint64_t life = load_life(*slot->of);
     if (HL_LIKELY(names(to, life) && state_of(life) == scope_state::open)) break;
+    to = nearest_open(to);
   }
   own.forget_recent();
   if (from == 0) mine.process_mark = own.peak_mark;
@@ -304,110 +290,6 @@ void borrow_scope(books& nested, const books& outer) {
 
 void mend_scopes(books& own) {
   if (own.scopes != nullptr && own.scopes->sequence % 2 != 0) ++own.scopes->sequence;
-}
-
-bool in_scope(const books& own) {
-  return own.scopes->current != nullptr;
-}
-
-account_cell scope_account_cell(books& own, std::uint64_t path) {
-  thread_scopes& mine = *own.scopes;
-  const scope_slot& slot = *mine.current;
-  thread_scopes::known_account& known =
-      mine.known[(path ^ slot.handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::cache_bits)];
-  std::uint32_t account = known.account;
-  if (HL_UNLIKELY(known.scope != slot.handle || known.path != path)) {
-    account = bind_account(own, *slot.of, own.stack.node(), path, own.stack.cut());
-    if (account == 0) return {slot.of->base_account, &own_cell(own, slot.of->base_account)};
-    known = {slot.handle, path, account};
-  }
-  wire::cell& cell = own_cell(own, account);
-  // In a scope with a budget the shortcut stays unset: each allocation takes the way that asks for a lease.
-  if (HL_LIKELY(!own.gated && !is_lost(cell))) {
-    own.recent_account = account;
-    own.recent_cell = &cell;
-  } else {
-    own.forget_recent();
-  }
-  return {account, &cell};
-}
-
-account_cell stackless_account_cell(books& own) {
-  const bool inside = own.scopes != nullptr && in_scope(own);
-  const std::uint32_t account = inside ? own.scopes->current->of->base_account : 0;
-  return {account, &own_cell(own, account)};
-}
-
-account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t path) {
-  std::uint32_t account;
-  if (own.scopes != nullptr && in_scope(own)) {
-    scope_record& record = *own.scopes->current->of;
-    account = bind_account(own, record, node, path, stack_cut::none);
-    if (account == 0) account = record.base_account;
-  } else {
-    account = account_outside_scopes(own, node, path);
-  }
-  return {account, &own_cell(own, account)};
-}
-
-void forget_scope_accounts(thread_scopes& of) {
-  for (thread_scopes::known_account& each : of.known) each = {};
-}
-
-void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes) {
-  wire::cell& cell = own_cell(own, account);
-  settle_peak(cell);
-  const std::uint32_t scope = scope_of_account(account);
-  const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
-  if (scope == (current != nullptr ? current->of->index : 0)) {
-    add_free(own, cell, block, bytes);
-    if (own.gated) settle_scope(own);
-  } else {
-    if (own.scopes != nullptr && own.scopes->current != nullptr) settle(own);
-    add_free(own, cell, block, bytes);
-    book_elsewhere(own, scope, {0, 0, 1, bytes});
-    if (own.scopes != nullptr && own.scopes->current != nullptr) set_scope_mark(own);
-  }
-  if (HL_UNLIKELY(own.live < own.publish_below)) publish_live(own);
-}
-
-HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes) {
-  wire::cell& cell = own_cell(own, account);
-  take_back_pair(cell.frees, bytes);
-  take_back_pair(own.thread->frees, bytes);
-  own.live += static_cast<std::int64_t>(bytes);
-  const std::uint32_t scope = scope_of_account(account);
-  const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
-  if (scope != (current != nullptr ? current->of->index : 0))
-    book_elsewhere(own, scope, {0, 0, ~std::uint64_t{0}, 0 - std::uint64_t{bytes}});
-  settle_scope(own);
-}
-
-HL_COLD void settle_scope(books& own) {
-  if (own.scopes == nullptr || own.scopes->current == nullptr) return;
-  settle(own);
-  set_scope_mark(own);
-}
-
-HL_COLD bool scope_peak_passed(books& own) {
-  thread_scopes& mine = *own.scopes;
-  if (mine.current == nullptr) return true;
-  settle(own);
-  note_peaks(mine);
-  set_scope_mark(own);
-  return own.live > mine.process_mark;
-}
-
-HL_COLD void set_peak_mark(books& own, std::int64_t mark) {
-  own.peak_mark = mark;
-  if (own.scopes == nullptr || own.scopes->current == nullptr) return;
-  own.scopes->process_mark = mark;
-  set_scope_mark(own);
-}
-
-HL_COLD std::int64_t process_peak_mark(const books& own) {
-  const bool in = own.scopes != nullptr && own.scopes->current != nullptr;
-  return in ? own.scopes->process_mark : own.peak_mark;
 }
 
 }  // namespace heapledger::probe

@@ -97,6 +97,13 @@ account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t 
 scope_slot* slot_of(books& own, scope_record& record, scope_handle handle);
 // The thread's totals without what belongs to other scopes.
 totals net_totals(const books& own);
+// The open difference goes to the current slot.
+void settle(books& own);
+// How far the thread's live bytes may rise before the current scope or an ancestor is at a peak.
+void set_scope_mark(books& own);
+void note_peaks(const thread_scopes& mine);
+// Books what was done in a scope for which this thread can have no slot.
+void fold_directly(scope_record& record, const totals& did);
 // Adds a change to a slot's scope and its ancestors.
 void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_bytes, std::int64_t allocations);
 
