@@ -45,6 +45,8 @@ struct usage {
   std::uint64_t allocations = 0;
   std::uint64_t frees = 0;
   std::int64_t error_bytes = 0;  // of peak_bytes; 0 where one thread worked in the scope
+
+  bool operator==(const usage&) const = default;
 };
 
 // What happens when an allocation does not fit into a budget.

@@ -7,7 +7,7 @@ import ledger
 
 EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"))
 CASES = {
-    "scopes": ["credits", "entry_points", "nested", "peak", "threads", "churn", "alternating", "moves", "forked", "many_kinds"],
+    "scopes": ["credits", "entry_points", "nested", "peak", "outliving", "threads", "churn", "alternating", "moves", "forked", "many_kinds"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "thresholds", "last_byte", "overshoot"],
 }
 

@@ -207,6 +207,40 @@ void recycling(unsigned count, unsigned) {
   CHECK(destroyed_later == old.size());
 }
 
+// A closed scope goes on until its last block is freed, and not longer, whatever else comes and goes.
+void outliving(unsigned count, unsigned) {
+  const auto come_and_go = [] {
+    for (int i = 0; i < 500; ++i) {
+      const owned_scope other("other");
+      const enter in(other);
+      free(take(8));
+    }
+  };
+  std::vector<scope> closed;
+  std::vector<void*> blocks;
+  for (unsigned i = 0; i < count; ++i) {
+    scope s(i % 2 == 0 ? "one" : "other"), below("below", {}, s);
+    {
+      const enter in(i % 3 == 0 ? below : s);
+      blocks.push_back(take(100 + i));
+    }
+    s.close();  // before its child
+    below.close();
+    closed.push_back(s);
+  }
+  come_and_go();
+  for (unsigned i = 0; i < count; ++i) CHECK_USED(closed[i], 100 + i, 1, 100u + i, 1u, 0u);
+  for (unsigned i = 0; i < count; i += 2) free(blocks[i]);
+  come_and_go();
+  for (unsigned i = 0; i < count; ++i) {
+    const usage u = closed[i].used();
+    CHECK(i % 2 == 0 ? u == usage{} : u.live_bytes == 100 + i && u.live_blocks == 1);
+  }
+  for (unsigned i = 1; i < count; i += 2) free(blocks[i]);
+  come_and_go();
+  for (const scope& each : closed) CHECK(each.used() == usage{});
+}
+
 // ---- threads
 
 struct shared_block {
@@ -439,6 +473,7 @@ constexpr test::test_case cases[] = {
     {"nested", nested},
     {"peak", peak},
     {"recycling", recycling, 1'000'000},
+    {"outliving", outliving, 300},
     {"threads", threads, 8, 20'000},
     {"churn", churn, 8, 5'000},
     {"alternating", alternating, 64, 10'000},
