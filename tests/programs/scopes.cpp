@@ -217,12 +217,12 @@ void outliving(unsigned count, unsigned) {
     }
   };
   std::vector<scope> closed;
-  std::vector<void*> blocks;
+  std::vector<void*> blocks(count);
   for (unsigned i = 0; i < count; ++i) {
     scope s(i % 2 == 0 ? "one" : "other"), below("below", {}, s);
     {
       const enter in(i % 3 == 0 ? below : s);
-      blocks.push_back(take(100 + i));
+      blocks[i] = take(100 + i);
     }
     s.close();  // before its child
     below.close();
