@@ -174,6 +174,15 @@ void peak(unsigned, unsigned) {
   }
   CHECK(b.used().peak_bytes == 1500);
   CHECK(a.used().peak_bytes == 10000 + 1500);
+  // only the outer scope is at a peak, and only while a thread is in the inner one
+  for (void*& block : blocks) block = take(200);
+  {
+    const enter in_b(b);
+    free(take(1000));
+  }
+  for (void* block : blocks) free(block);
+  CHECK(b.used().peak_bytes == 1500);
+  CHECK(a.used().peak_bytes == 20000 + 1000);
   CHECK(a.used().error_bytes == 0);
 }
 
@@ -210,7 +219,7 @@ void recycling(unsigned count, unsigned) {
 // A closed scope goes on until its last block is freed, and not longer, whatever else comes and goes.
 void outliving(unsigned count, unsigned) {
   const auto come_and_go = [] {
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 3000; ++i) {
       const owned_scope other("other");
       const enter in(other);
       free(take(8));
