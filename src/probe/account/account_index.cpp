@@ -1,58 +1,48 @@
 #include "probe/account/account_index.hpp"
 
-#include <sys/mman.h>
-
-#include "probe/base/own_memory.hpp"
-#include "probe/base/syscalls.hpp"
-
 namespace heapledger::probe {
 
 constinit account_index accounts;
 
 namespace {
-constexpr unsigned first_bits = 10;
-}
 
-void account_index::put(const slots& in, std::uint64_t path, std::uint32_t account) {
-  std::uint64_t at = path >> in.shift;
-  while (in.data[at] != 0) at = (at + 1) & in.mask;
-  __atomic_store_n(&in.data[at], account | tag_of(path), __ATOMIC_RELEASE);  // pairs with the acquire in find()
-}
-
-// A thread may still be looking something up in the old slots: their address range stays, and their pages, given back,
-// read as zeros, which sends that thread to the slow path, where the lock and the new slots tell the truth.
-bool account_index::grow() {
-  const slots* old = slots_;
-  const unsigned bits = old == nullptr ? first_bits : 64 - old->shift + 1;
-  auto* next = static_cast<slots*>(own_piece(sizeof(slots)));
-  auto* data = static_cast<std::uint32_t*>(own_map(sizeof(std::uint32_t) << bits));
-  if (next == nullptr || data == nullptr) return false;
-  *next = {data, (std::uint64_t{1} << bits) - 1, 64 - bits};
-  for (std::uint64_t at = 0; old != nullptr && at <= old->mask; ++at) {
-    const std::uint32_t account = old->data[at] & (tag::account_limit - 1);
-    if (account != 0) put(*next, segment.account_keys[account].path, account);
+// For each node a bit: whether it or a node outside it is in code that was unloaded. Parents come first.
+class unloaded_nodes {
+ public:
+  unloaded_nodes() : count_(segment.header->node_count), bits_(static_cast<std::uint8_t*>(own_map(bytes()))) {
+    for (std::uint32_t i = 1; bits_ != nullptr && i < count_; ++i) {
+      const wire::node& node = segment.nodes[i];
+      if ((segment.places[node.place].where & wire::place_unloaded) != 0 || of(node.parent))
+        bits_[i / 8] = static_cast<std::uint8_t>(bits_[i / 8] | 1u << i % 8);
+    }
   }
-  __atomic_store_n(&slots_, next, __ATOMIC_RELEASE);
-  if (old != nullptr) sys::madvise(old->data, (old->mask + 1) * sizeof(std::uint32_t), MADV_DONTNEED);
-  return true;
-}
+  ~unloaded_nodes() {
+    if (bits_ != nullptr) own_unmap(bits_, bytes());
+  }
+  unloaded_nodes(const unloaded_nodes&) = delete;
+  unloaded_nodes& operator=(const unloaded_nodes&) = delete;
 
-bool account_index::create() {
-  slots_ = nullptr;
-  count_ = 0;
-  return grow();
-}
+  explicit operator bool() const { return bits_ != nullptr; }
+  bool of(std::uint32_t node) const { return node >= count_ || (bits_[node / 8] >> node % 8 & 1) != 0; }
 
-bool account_index::add(std::uint64_t path, std::uint32_t account) {
-  if (std::uint64_t{count_} * 4 > (slots_->mask + 1) * 3 && !grow()) return false;
-  put(*slots_, path, account);
-  ++count_;
-  return true;
-}
+ private:
+  std::size_t bytes() const { return count_ / 8 + 1; }
 
-void account_index::clear() {
-  sys::madvise(slots_->data, (slots_->mask + 1) * sizeof(std::uint32_t), MADV_DONTNEED);
-  count_ = 0;
+  std::uint32_t count_;
+  std::uint8_t* bits_;
+};
+
+}  // namespace
+
+void account_index::forget_unloaded() {
+  ids_.clear();
+  const unloaded_nodes unloaded;
+  if (!unloaded) return;  // stacks get second accounts of the same node
+  for (std::uint32_t i = 1; i < segment.header->account_count; ++i) {
+    const wire::account_key& key = segment.account_keys[i];
+    const bool of_scope = (key.owner & wire::owner_in_scope) != 0;  // found by scope/
+    if (!of_scope && !unloaded.of(key.node)) add(key.path, i);
+  }
 }
 
 }  // namespace heapledger::probe

@@ -187,23 +187,20 @@ void count_cut(stack_cut cut) {
   }
 }
 
-// The account of a stack whose path is not in the index: a new one, unless another thread was faster or the index was
-// cleared.
+// A new account, unless another thread was faster.
 HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
   const signals_blocked quiet;
   const std::uint32_t node = own.stack.node();
   const inner_lock_guard held(accounts_lock);
   if (const std::uint32_t found = accounts.find(path); found != 0) return found;
-  wire::node& of = segment.nodes[node];
-  std::uint32_t account = of.account - 1;
-  if (of.account == 0) {
-    account = add_account({node, 0, 0, own.writer_id, path});
-    if (account == 0) return 0;
-    __atomic_store_n(&of.account, account + 1, __ATOMIC_RELEASE);
-    count_cut(own.stack.cut());
+  const std::uint32_t fresh = add_account({node, 0, 0, own.writer_id, path});
+  if (fresh == 0) return 0;
+  if (!accounts.add(path, fresh)) {
+    count_loss(wire::loss::accounts_full);
+    return 0;
   }
-  accounts.add(path, account);  // without memory for it the account is found by its node, here, each time
-  return account;
+  count_cut(own.stack.cut());
+  return fresh;
 }
 
 }  // namespace
@@ -216,19 +213,16 @@ std::uint32_t add_scope_account(const wire::account_key& key, stack_cut cut) {
 }
 
 std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path) {
-  const std::uint32_t known = __atomic_load_n(&segment.nodes[node].account, __ATOMIC_ACQUIRE);
-  if (known != 0) return known - 1;
+  // Not by the path alone: the code that it once meant may have been unloaded.
+  const std::uint32_t known = accounts.find(path);
+  if (known != 0 && segment.account_keys[known].node == node) return known;
   lock_guard held(accounts_lock);
-  wire::node& of = segment.nodes[node];
-  if (of.account != 0) return of.account - 1;
-  const std::uint32_t fresh = add_account({node, 0, 0, own.writer_id, path});
-  if (fresh != 0) __atomic_store_n(&of.account, fresh + 1, __ATOMIC_RELEASE);
-  return fresh;
+  return add_account({node, 0, 0, own.writer_id, path});
 }
 
 void forget_paths() {
   lock_guard held(accounts_lock);
-  accounts.clear();
+  accounts.forget_unloaded();
 }
 
 account_cell other_account_cell(books& own, std::uint64_t path) {

@@ -36,8 +36,8 @@ _Unwind_Reason_Code compare(_Unwind_Context* context, void* argument) {
   if (pc <= 4096) return _URC_NO_REASON;
   if (with.cut && with.node == 0) return _URC_NORMAL_STOP;
   const wire::node& ours = segment.nodes[with.node];
-  const std::uint64_t expected = pc | (exact != 0 ? wire::node_exact_address : 0);
-  if (with.node == 0 || (ours.where & wire::node_address_mask) != expected) with.equal = false;
+  const std::uint64_t expected = pc | (exact != 0 ? wire::place_exact_address : 0);
+  if (with.node == 0 || (segment.places[ours.place].where & wire::place_address_mask) != expected) with.equal = false;
   with.node = ours.parent;
   return with.equal ? _URC_NO_REASON : _URC_NORMAL_STOP;
 }

@@ -23,7 +23,7 @@ class interpreter {
     else if (number == cfi::rbp)
       value = from_.rbp;
     else if (number == cfi::return_address)
-      value = from_.pc & ~wire::node_exact_address;
+      value = from_.pc & ~wire::place_exact_address;
     else
       lacks_register = true;
     return !lacks_register;
@@ -69,8 +69,8 @@ class interpreter {
 }  // namespace
 
 HL_COLD step_end complex_step(const frame_state& from, step_reads& reads, frame_state& next) {
-  const bool exact = (from.pc & wire::node_exact_address) != 0;
-  const std::uint64_t pc = from.pc & ~wire::node_exact_address;
+  const bool exact = (from.pc & wire::place_exact_address) != 0;
+  const std::uint64_t pc = from.pc & ~wire::place_exact_address;
   cfi::function_entry entry;
   cfi::row row;
   if (find_row(exact ? pc : pc - 1, entry, row) != row_search::found) return step_end::no_rule;
@@ -89,7 +89,7 @@ HL_COLD step_end complex_step(const frame_state& from, step_reads& reads, frame_
          in.restore(row.registers[cfi::rbp], cfa, from.rbp, next.rbp) && in.restore(stack, cfa, cfa, next.rsp);
   if (!good) return in.lacks_register ? step_end::needs_registers : step_end::bounds;
   if (next.pc < lowest_code) return step_end::outermost;
-  if (entry.signal_frame) next.pc |= wire::node_exact_address;
+  if (entry.signal_frame) next.pc |= wire::place_exact_address;
   return step_end::stepped;
 }
 

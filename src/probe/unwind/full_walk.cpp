@@ -96,7 +96,7 @@ HL_COLD bool stack_walk::full_walk(const frame_state& caller, std::uint32_t& cou
   known_frame* none = root();
   do {
     if (count + 2 >= capacity_ && !grow(none)) break;
-    const std::uint64_t exact = state.exact ? wire::node_exact_address : 0;
+    const std::uint64_t exact = state.exact ? wire::place_exact_address : 0;
     walked_[count++] = {
         {state.registers[cfi::return_address] | exact, state.registers[cfi::rsp], state.registers[cfi::rbp]},
         0,

@@ -13,7 +13,7 @@ bool rule_cache::create() {
 }
 
 rule rule_cache::miss(std::uint64_t pc) {
-  const rule compiled = compile_rule(pc & ~wire::node_exact_address, (pc & wire::node_exact_address) == 0);
+  const rule compiled = compile_rule(pc & ~wire::place_exact_address, (pc & wire::place_exact_address) == 0);
   const auto word = std::uint64_t{rest(pc)} << 32 | __builtin_bit_cast(std::uint32_t, compiled);
   __atomic_store_n(&entries_[place(pc)], word, __ATOMIC_RELAXED);
   return compiled;
@@ -21,7 +21,7 @@ rule rule_cache::miss(std::uint64_t pc) {
 
 void rule_cache::forget(std::uint64_t start, std::uint64_t end) {
   for (std::size_t i = 0; entries_ != nullptr && i < std::size_t{1} << size_bits; ++i) {
-    const std::uint64_t pc = (entries_[i] >> 32 << size_bits | i) & ~wire::node_exact_address;
+    const std::uint64_t pc = (entries_[i] >> 32 << size_bits | i) & ~wire::place_exact_address;
     if (pc >= start && pc <= end) __atomic_store_n(&entries_[i], 0, __ATOMIC_RELAXED);
   }
 }

@@ -12,7 +12,7 @@ class rule_cache {
   // False when there is no memory for it.
   bool create();
 
-  // The rule at a return address, or with wire::node_exact_address set, at an address that a signal interrupted.
+  // The rule at a return address, or with wire::place_exact_address set, at an address that a signal interrupted.
   HL_HOT rule find(std::uint64_t pc) {
     const std::uint64_t entry = __atomic_load_n(&entries_[place(pc)], __ATOMIC_RELAXED);
     if (HL_UNLIKELY(static_cast<std::uint32_t>(entry >> 32) != rest(pc))) return miss(pc);

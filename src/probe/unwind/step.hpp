@@ -8,7 +8,7 @@
 
 namespace heapledger::probe {
 
-// Everything outside a frame follows from its state and memory. `pc` has wire::node_exact_address set where a signal
+// Everything outside a frame follows from its state and memory. `pc` has wire::place_exact_address set where a signal
 // interrupted it.
 struct frame_state {
   std::uint64_t pc;

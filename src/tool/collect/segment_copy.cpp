@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -33,6 +32,7 @@ class checked_layout {
  public:
   checked_layout(const std::string& path, const wire::segment_header& header, std::uint64_t file_bytes) : path_(path) {
     add<wire::node>("nodes", header.nodes, header.node_count);
+    add<wire::place>("places", header.places, header.place_count);
     add<wire::cell>("accounts", header.accounts, header.account_count);
     add<wire::account_key>("account keys", header.account_keys, header.account_count);
     add<wire::cell>("cells", header.cells, header.cell_count);
@@ -62,7 +62,7 @@ class checked_layout {
     if (region.capacity > file_limit / sizeof(T))
       damaged(path_, fmt::format("region of {} with a capacity of {}", name, region.capacity));
     if (count > region.capacity) damaged(path_, fmt::format("{} {} where {} fit", count, name, region.capacity));
-    extents_[used_++] = {name, region.offset, region.capacity * sizeof(T), count * sizeof(T)};
+    extents_.push_back({name, region.offset, region.capacity * sizeof(T), count * sizeof(T)});
   }
 
   void check_overlap() const {
@@ -74,8 +74,7 @@ class checked_layout {
   }
 
   const std::string& path_;
-  std::array<extent, 10> extents_{};
-  std::size_t used_ = 0;
+  std::vector<extent> extents_;
 };
 
 std::uint64_t file_bytes_of(const segment_file& file) {
@@ -176,6 +175,7 @@ segment_copy copy_segment(const segment_file& file) {
   const auto& header = copy.header;
   read_region(file, header.account_keys, header.account_count, copy.account_keys);
   read_region(file, header.nodes, header.node_count, copy.nodes);
+  read_region(file, header.places, header.place_count, copy.places);
   read_region(file, header.threads, header.thread_count, copy.threads);
   read_region(file, header.writers, header.writer_count, copy.writers);
   read_region(file, header.modules, header.module_count, copy.modules);

@@ -53,6 +53,7 @@ struct segment_copy {
   std::uint64_t resident_bytes = 0;
   wire::segment_header header{};
   std::vector<wire::node> nodes;
+  std::vector<wire::place> places;
   std::vector<wire::cell> accounts;
   std::vector<wire::account_key> account_keys;  // as many as accounts
   std::vector<wire::cell> cells;
