@@ -9,6 +9,7 @@ EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"
 CASES = {
     "scopes": ["credits", "entry_points", "nested", "peak", "outliving", "threads", "churn", "alternating", "moves", "forked", "many_kinds"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "thresholds", "last_byte", "overshoot"],
+    "coroutines": ["resumed", "destroyed", "hopping"],
 }
 
 
