@@ -115,7 +115,7 @@ namespace {
 void book_settled(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
                   bool reallocated) {
   book(own, block, bytes, kind, caller, reallocated);
-  if (HL_UNLIKELY(own.gated)) settle_scope(own);
+  if (HL_UNLIKELY(own.gated)) settle(own);
 }
 }  // namespace
 
@@ -133,7 +133,7 @@ template <block_kind Kind, bool Throws>
                                    std::uint64_t rbp) {
   if (!admit(*own, bytes, pc)) return refuse<Throws>(own, block);
   book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
-  settle_scope(*own);
+  settle(*own);  // the marks of the peaks stay: the scope's bytes and the thread's moved alike
   give(own, own->known_generation);
   return block;
 }

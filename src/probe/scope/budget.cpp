@@ -114,10 +114,9 @@ bool waivers::has(const scope_record* record) const {
 }
 
 admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& met) {
-  settle_scope(own);
   const std::int64_t amounts[wire::resource_count] = {static_cast<std::int64_t>(bytes),
                                                       static_cast<std::int64_t>(bytes), 1};
-  if (amounts[live] < 0) return admission::granted;  // the allocator will say no
+  if (HL_UNLIKELY(amounts[live] < 0)) return admission::granted;  // the allocator will say no
   for (scope_slot* slot = own.scopes->current; slot != nullptr; slot = slot->parent) {
     scope_record& record = *slot->of;
     if (!record.limited || waived.has(&record)) continue;
@@ -138,6 +137,9 @@ admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& me
 void keep_lease_small(scope_slot& slot) {
   scope_record& record = *slot.of;
   if (HL_UNLIKELY(__atomic_load_n(&record.revoking, __ATOMIC_ACQUIRE) != 0)) lock_guard wait(scopes_lock);
+  const bool as_it_was = slot.pending[live] <= 0 && -slot.pending[live] <= slot.kept_bytes &&
+                         slot.pending[allocated] <= 0 && slot.pending[calls] <= 0;
+  if (HL_LIKELY(as_it_was)) return;
   bool over = false;
   for (std::size_t r = 0; r < wire::resource_count; ++r) {
     std::int64_t& pending = slot.pending[r];
@@ -153,6 +155,7 @@ void keep_lease_small(scope_slot& slot) {
       std::int64_t ceiling = record.limit[live];
       if (const int next = next_threshold(record); next >= 0) ceiling = record.thresholds[next];
       const std::int64_t fair = 2 * fair_lease(record, ceiling - now);
+      slot.kept_bytes = fair;
       if (-pending > fair) {
         const std::int64_t left = __atomic_add_fetch(&record.committed[live], pending + fair / 2, __ATOMIC_RELAXED);
         pending = -(fair / 2);

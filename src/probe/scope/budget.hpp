@@ -25,7 +25,8 @@ struct waivers {
   }
 };
 
-// Takes leases for one allocation in the current scope and all above it. `own` is taken.
+// Takes leases for one allocation in the current scope and all above it. `own` is taken, and settled: in scopes with
+// budgets it is after each event.
 admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& met);
 
 // After a change: a lease that is larger than it should be goes back; what is over budget is written down.

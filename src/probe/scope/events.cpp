@@ -91,7 +91,7 @@ void book_free_with_scopes(books& own, std::uint32_t account, const void* block,
   const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
   if (scope == (current != nullptr ? current->of->index : 0)) {
     add_free(own, cell, block, bytes);
-    if (own.gated) settle_scope(own);
+    if (own.gated) settle(own);
   } else {
     if (own.scopes != nullptr && own.scopes->current != nullptr) settle(own);
     add_free(own, cell, block, bytes);

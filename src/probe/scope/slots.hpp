@@ -15,6 +15,7 @@ struct alignas(64) scope_slot {
   scope_slot* parent;
   totals counts;
   std::int64_t pending[wire::resource_count];  // used, and not in of->committed
+  std::int64_t kept_bytes;                     // a lease up to this need not be looked at
   std::uint16_t next;                          // slot + 1 in the same bucket
   std::uint16_t children;                      // slots whose parent this is: they keep it
   bool recently_used;

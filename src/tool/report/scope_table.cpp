@@ -50,6 +50,7 @@ void write_scopes(page& page, const profile& p) {
   if (count > rows_shown) {
     // The largest, and what they are in: an ancestor is never smaller than its descendants.
     std::vector<std::int64_t> sizes;
+    sizes.reserve(rows.size());
     for (const auto& row : rows) sizes.push_back(static_cast<std::int64_t>(row.all.allocated_bytes));
     std::nth_element(sizes.begin(), sizes.begin() + rows_shown, sizes.end(), std::greater<>());
     const std::int64_t smallest = sizes[rows_shown];
