@@ -47,6 +47,7 @@ void repair(std::string& file) {
   place<wire::module>(header.modules, header.module_count, at, 1);
   place<char>(header.strings, header.string_bytes, at, 1);
   place<wire::error>(header.errors, header.error_count, at, 1);
+  place<wire::scope>(header.scopes, header.scope_count, at, 1);
   file.resize(std::max(file.size(), at));
   std::memcpy(file.data(), &header, sizeof header);
 }
@@ -64,6 +65,7 @@ void check(const profile& result) {
   for (const auto& location : result.locations)
     require(location.module == none || location.module < result.modules.size());
   for (const auto& stack : result.stacks) require(stack.node < result.nodes.size());
+  for (const auto& scope : result.scopes) require(!scope.path.empty());
   result.totals();  // under UBSan: no overflow
 }
 

@@ -33,8 +33,8 @@ def program(name, where=None):
     return found
 
 
-def list_under(frames):
-    return lambda build, _made: [str(build / "bench/list"), str(frames)]
+def list_under(frames, name="list"):
+    return lambda build, _made: [str(build / "bench" / name), str(frames)]
 
 
 def compiler(_build, made):
@@ -69,6 +69,8 @@ def sqlite(_build, _made):
 WORKLOADS = [
     Workload("list", "2 threads fill and drain a std::list<int> of 1,000,000, four times", list_under(0)),
     Workload("deep", "the same under 32 more frames", list_under(32)),
+    Workload("list-scope", "list, each thread in a scope of its own", list_under(0, "list_scoped_1")),
+    Workload("list-budget", "the same with budgets that are not met", list_under(0, "list_scoped_2")),
     Workload("cc1plus", "GCC's C++ compiler on a C++20 file with <regex>, -O2", compiler),
     Workload("python", "json.dumps and json.loads with PYTHONMALLOC=malloc", python,
              {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),

@@ -1,5 +1,7 @@
 // The list benchmark: threads fill and drain a std::list<int>, one node an allocation, all nodes live in between.
 // usage: list [frames: 0 or 32] [threads] [nodes] [rounds]
+// Built with SCOPED, each thread works in a scope of its own; with SCOPED=2, in one with a budget that it does not
+// meet.
 #include <cstdio>
 #include <cstdlib>
 #include <list>
@@ -7,6 +9,9 @@
 #include <vector>
 
 #include "frames.hpp"
+#ifdef SCOPED
+#include <heapledger/scope.hpp>
+#endif
 
 namespace {
 
@@ -16,6 +21,11 @@ struct fill_and_drain {
   long result = 0;
 
   void operator()() {
+#ifdef SCOPED
+    const heapledger::budget plenty{.live_bytes = 1ULL << 40, .action = heapledger::on_exceed::fail};
+    const heapledger::owned_scope work("work", SCOPED == 2 ? plenty : heapledger::budget{});
+    const heapledger::enter inside(work);
+#endif
     std::list<int> list;
     long sum = 0;  // not a member: the threads' objects share a cache line
     for (int round = 0; round < rounds; ++round) {

@@ -21,7 +21,7 @@
 namespace heapledger::wire {
 
 inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
-inline constexpr std::uint32_t segment_version = 2;
+inline constexpr std::uint32_t segment_version = 3;
 inline constexpr std::size_t header_bytes = 16384;
 
 struct region {
@@ -47,12 +47,29 @@ static_assert(sizeof(cell) == 64 && offsetof(cell, peak_bytes) == 48 && offsetof
 // What an account stands for. Account 0 takes what has no place of its own (losses::accounts_full).
 struct account_key {
   std::uint32_t node;    // index into nodes: the innermost frame; 0 is "no stack"
-  std::uint32_t scope;   // 0 is the whole process
+  std::uint32_t scope;   // index into scopes; 0 is the whole process
   std::uint32_t shared;  // cell + 1 that folds go to; 0 is none yet
-  std::uint32_t owner;   // writer + 1 that books into accounts[] itself
+  std::uint32_t owner;   // writer + 1 that books into accounts[] itself; with owner_in_scope where scope is not 0
   std::uint64_t path;    // the probe's own: a hash of the stack
 };
 static_assert(sizeof(account_key) == 24);
+inline constexpr std::uint32_t owner_in_scope = std::uint32_t{1} << 31;
+
+// A kind of scope: all scopes of one name below one parent kind. Element 0 is the whole process.
+enum class resource : std::uint32_t { live_bytes, allocated_bytes, allocations, count };
+inline constexpr std::size_t resource_count = static_cast<std::size_t>(resource::count);
+struct alignas(64) scope {
+  std::uint32_t name;    // offset into strings; NUL terminated
+  std::uint32_t parent;  // index into scopes, less than the own
+  std::uint64_t opened;
+  std::uint64_t closed;
+  std::uint64_t refusals;              // allocations that a budget of such a scope refused
+  std::uint64_t overdrafts;            // and that it let through: the work was asked to stop, or must not fail
+  std::int64_t peak_bytes;             // highest of any one scope of this kind, with what is below it
+  std::int64_t limit[resource_count];  // of the last one opened; negative: none
+  std::uint64_t reserved[7];
+};
+static_assert(sizeof(scope) == 128);
 
 // A stack is a path of nodes to the root, node 0. Parents come before their children. A node is the place of a return
 // address below its parent; place 0 is none. `where` is the return address in its low 48 bits, the module (index + 1)
@@ -139,13 +156,14 @@ enum class loss : std::uint32_t {
   overflow_size,      // blocks whose overwritten tag hid their size from the books
   errors_full,        // errors (double free, mismatch, overflow) beyond the table
   segment_full,       // the file system had no room to grow the segment
+  scopes_full,        // scopes that could not be made; what they would be charged goes to their parents
   count
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
 inline constexpr const char* loss_names[loss_count] = {
-    "nodes_full",      "accounts_full",     "cells_full",       "threads_full", "modules_full",
-    "stack_cut_depth", "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",
-    "foreign_frees",   "inherited_frees",   "overflow_size",    "errors_full",  "segment_full",
+    "nodes_full",        "accounts_full",    "cells_full",   "threads_full", "modules_full",  "stack_cut_depth",
+    "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",     "foreign_frees", "inherited_frees",
+    "overflow_size",     "errors_full",      "segment_full", "scopes_full",
 };
 
 enum class fold_state : std::uint32_t { idle, valid };
@@ -187,7 +205,7 @@ struct segment_header {
   std::uint32_t command_bytes;
   std::uint32_t reserved0;
 
-  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors;
+  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes;
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;
@@ -199,6 +217,7 @@ struct segment_header {
   std::uint32_t module_count;
   std::uint32_t error_count;
   std::uint32_t string_bytes;
+  std::uint32_t scope_count;
 
   // The peak. While `threaded` is 0, `live_bytes` and `peak_bytes` lag behind: the truth is the sum over cells.
   alignas(64) std::uint32_t peak_epoch;

@@ -30,8 +30,15 @@ class GeneratedCode(unittest.TestCase):
     def test_exports(self):
         names = set(run("nm", "-D", "--defined-only", "--format=just-symbols", PROBE).split())
         others = {name for name in names if not OPERATORS.match(name)}
-        self.assertEqual(others, C_FUNCTIONS | EXEC_FUNCTIONS)
+        ours = {name for name in others if name.startswith("heapledger_")}
+        self.assertEqual(others - ours, C_FUNCTIONS | EXEC_FUNCTIONS)
+        self.assertEqual(ours, self.declared(), "what heapledger.h declares")
         self.assertEqual(len(names - others), 20, "operators new and delete")
+
+    def declared(self):
+        header = os.path.join(os.path.dirname(__file__), "..", "..", "include", "heapledger", "heapledger.h")
+        with open(header, encoding="utf-8") as file:
+            return set(re.findall(r"^[\w *]+[ *](heapledger_\w+)\(", file.read(), re.MULTILINE))
 
     def test_thread_local_storage(self):
         self.assertNotIn("__tls_get_addr", run("nm", "-D", PROBE))

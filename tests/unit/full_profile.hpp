@@ -48,6 +48,16 @@ inline profile full_profile() {
       {3, 4, {"request", "query"}, {5, 1ULL << 32, 2, 1ULL << 31, 1, 1, 1LL << 31}},
       {4, 2, {"request"}, {1, 8, 3, 4104, 0, 0, -4096}},
   };
+  p.scopes = {{.path = {"request"},
+               .opened = 12,
+               .closed = 11,
+               .refusals = 3,
+               .overdrafts = 1,
+               .peak_bytes = 1 << 20,
+               .live_bytes_limit = 1 << 20,
+               .allocated_bytes_limit = 1LL << 40,
+               .allocations_limit = 0},
+              {.path = {"request", "index"}, .opened = 1}};
   p.threads = {{4711, "caf\xc3\xa9", 0, {}, 1005, 1000, 4295031320, 2147547648},
                {4712, "worker", 1'000'000, 2'000'000, 2, 5, 32, 4104}};
   p.sizes = {{0, 0, 1}, {16, 31, 1001}, {1ULL << 63, UINT64_MAX, 1}};

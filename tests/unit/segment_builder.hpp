@@ -58,6 +58,14 @@ class segment_builder {
     account_keys.push_back({.node = node, .scope = 0, .shared = 0, .owner = 0, .path = 0});
     return static_cast<std::uint32_t>(accounts.size() - 1);
   }
+  std::uint32_t add_scope(std::uint32_t parent, std::string_view name) {
+    wire::scope scope{};
+    scope.name = text(name);
+    scope.parent = parent;
+    for (auto& limit : scope.limit) limit = -1;
+    scopes.push_back(scope);
+    return static_cast<std::uint32_t>(scopes.size() - 1);
+  }
   // A cell of another writer.
   wire::cell& add_cell(std::uint32_t account) {
     cells.push_back({});
@@ -86,6 +94,7 @@ class segment_builder {
     header.module_count = place(file, header.modules, modules);
     header.string_bytes = place(file, header.strings, strings);
     header.error_count = place(file, header.errors, errors);
+    header.scope_count = place(file, header.scopes, scopes);
     header.file_bytes = file.size();
     if (change_header != nullptr) change_header(header);
     std::memcpy(file.data(), &header, sizeof header);
@@ -102,6 +111,7 @@ class segment_builder {
   std::vector<wire::writer> writers;
   std::vector<wire::module> modules;
   std::vector<wire::error> errors;
+  std::vector<wire::scope> scopes = {wire::scope{}};
   std::string strings;
   void (*change_header)(wire::segment_header&) = nullptr;  // the last word before the header is written
 

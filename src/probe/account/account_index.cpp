@@ -40,7 +40,8 @@ void account_index::forget_unloaded() {
   if (!unloaded) return;  // stacks get second accounts of the same node
   for (std::uint32_t i = 1; i < segment.header->account_count; ++i) {
     const wire::account_key& key = segment.account_keys[i];
-    if (!unloaded.of(key.node)) add(key.path, i);
+    const bool of_scope = (key.owner & wire::owner_in_scope) != 0;  // found by scope/
+    if (!of_scope && !unloaded.of(key.node)) add(key.path, i);
   }
 }
 

@@ -21,6 +21,8 @@ struct alignas(4096) process_page {
 };
 extern process_page process;
 
+struct thread_scopes;  // probe/scope/slots.hpp
+void forget_scope_accounts(thread_scopes& of);
 extern wire::cell no_cell;  // never settled, so that no fast path books there
 
 struct books {
@@ -28,7 +30,7 @@ struct books {
   static constexpr std::uint64_t busy = ~std::uint64_t{0};
   std::uint64_t generation;
   std::uint64_t known_generation;  // the one that the remembered stack belongs to
-  std::uint32_t id;                // writer + 1
+  std::uint32_t id;                // whose accounts the fast paths may book in: writer_id, but nobody's in a scope
   wire::cell* deltas;
   std::uint32_t delta_shift;
   std::uint32_t delta_count;
@@ -51,6 +53,10 @@ struct books {
   books* nested;
   books* next_free;
   std::uint32_t evictions;
+  std::uint32_t writer_id;  // writer + 1
+  bool gated;               // in a scope with a budget
+  thread_scopes* scopes;    // nullptr until this thread met a scope
+  books* next_made;         // of all books ever made
   stack_walk stack;
   recent_accounts recent;
 
@@ -63,6 +69,7 @@ struct books {
     stack.forget();
     recent.forget();
     forget_recent();
+    if (scopes != nullptr) forget_scope_accounts(*scopes);
   }
 };
 
@@ -71,6 +78,12 @@ HL_HOT void add_pair(std::uint64_t& count, std::uint64_t bytes) {
   auto* pair = reinterpret_cast<__m128i*>(&count);
   const __m128i delta = _mm_set_epi64x(static_cast<long long>(bytes), 1);
   _mm_store_si128(pair, _mm_add_epi64(_mm_load_si128(pair), delta));
+}
+
+HL_HOT void take_back_pair(std::uint64_t& count, std::uint64_t bytes) {
+  auto* pair = reinterpret_cast<__m128i*>(&count);
+  const __m128i delta = _mm_set_epi64x(static_cast<long long>(bytes), 1);
+  _mm_store_si128(pair, _mm_sub_epi64(_mm_load_si128(pair), delta));
 }
 
 extern std::uint32_t peak_epoch;  // the header's, mirrored where no reader's cache line is
@@ -92,6 +105,15 @@ HL_HOT void settle_peak(wire::cell& cell) {
 HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account);
 HL_COLD void peak_passed(books& own);   // live > peak_mark, before a free
 HL_COLD void publish_live(books& own);  // live left (publish_below, publish_above)
+
+// What scope/ does for events once a scope was made.
+extern bool scopes_in_use;
+void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes);
+HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes);
+HL_COLD bool scope_peak_passed(books& own);                 // false: the process's own mark is not passed
+HL_COLD void settle_scope(books& own);                      // brings the thread's slots and marks up to date
+HL_COLD void set_peak_mark(books& own, std::int64_t mark);  // the process's
+HL_COLD std::int64_t process_peak_mark(const books& own);
 
 HL_HOT std::uint32_t delta_slot(const books& own, std::uint32_t account) {
   return static_cast<std::uint32_t>((account + 1) * 0x9e3779b1u) >> own.delta_shift;
@@ -137,6 +159,7 @@ HL_HOT void book_allocation(books& own, wire::cell& cell, const void* block, std
 
 HL_HOT void book_free(books& own, std::uint32_t account, const void* block, std::size_t bytes) {
   if (HL_UNLIKELY(own.live > own.peak_mark)) peak_passed(own);
+  if (HL_UNLIKELY(scopes_in_use)) return book_free_with_scopes(own, account, block, bytes);
   wire::cell& cell = own.cell_of(account);
   settle_peak(cell);
   add_free(own, cell, block, bytes);

@@ -139,6 +139,10 @@ void no_deltas(books& own) {
   own.delta_count = 0;
 }
 
+bool is_lost(const wire::cell& cell) {
+  return &cell == &nowhere[1];
+}
+
 HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
   own.forget_recent();
   if (own.delta_count == 0 || own.evictions > own.delta_count) grow_table(own);
@@ -155,6 +159,20 @@ HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
 }
 
 namespace {
+
+// With the lock held; 0 when the table is full.
+std::uint32_t add_account(const wire::account_key& key) {
+  wire::segment_header& header = *segment.header;
+  const std::uint32_t fresh = header.account_count;
+  if (fresh >= tag::account_limit || !commit(segment.accounts, fresh + 1) || !commit(segment.account_keys, fresh + 1)) {
+    count_loss(wire::loss::accounts_full);
+    return 0;
+  }
+  segment.account_keys[fresh] = key;
+  segment.accounts[fresh].peak_epoch = peak_epoch;
+  __atomic_store_n(&header.account_count, fresh + 1, __ATOMIC_RELEASE);
+  return fresh;
+}
 
 void count_cut(stack_cut cut) {
   switch (cut) {
@@ -175,18 +193,8 @@ HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
   const std::uint32_t node = own.stack.node();
   const inner_lock_guard held(accounts_lock);
   if (const std::uint32_t found = accounts.find(path); found != 0) return found;
-  wire::segment_header& header = *segment.header;
-  const std::uint32_t fresh = header.account_count;
-  if (fresh >= tag::account_limit || !commit(segment.accounts, fresh + 1) || !commit(segment.account_keys, fresh + 1)) {
-    count_loss(wire::loss::accounts_full);
-    return 0;
-  }
-  wire::account_key& key = segment.account_keys[fresh];
-  key.node = node;
-  key.owner = own.id;
-  key.path = path;
-  segment.accounts[fresh].peak_epoch = peak_epoch;
-  __atomic_store_n(&header.account_count, fresh + 1, __ATOMIC_RELEASE);
+  const std::uint32_t fresh = add_account({node, 0, 0, own.writer_id, path});
+  if (fresh == 0) return 0;
   if (!accounts.add(path, fresh)) {
     count_loss(wire::loss::accounts_full);
     return 0;
@@ -197,12 +205,28 @@ HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
 
 }  // namespace
 
+std::uint32_t add_scope_account(const wire::account_key& key, stack_cut cut) {
+  const inner_lock_guard held(accounts_lock);
+  const std::uint32_t fresh = add_account(key);
+  if (fresh != 0) count_cut(cut);
+  return fresh;
+}
+
+std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path) {
+  // Not by the path alone: the code that it once meant may have been unloaded.
+  const std::uint32_t known = accounts.find(path);
+  if (known != 0 && segment.account_keys[known].node == node) return known;
+  lock_guard held(accounts_lock);
+  return add_account({node, 0, 0, own.writer_id, path});
+}
+
 void forget_paths() {
   lock_guard held(accounts_lock);
   accounts.forget_unloaded();
 }
 
 account_cell other_account_cell(books& own, std::uint64_t path) {
+  if (HL_UNLIKELY(own.scopes != nullptr && in_scope(own))) return scope_account_cell(own, path);
   recent_accounts::entry& known = own.recent.of(path);
   if (known.path != path) {
     std::uint32_t account = accounts.find(path);

@@ -18,9 +18,18 @@ struct account_cell {
 
 account_cell other_account_cell(books& own, std::uint64_t path);
 
+// In a scope: made by scope/.
+bool in_scope(const books& own);
+account_cell scope_account_cell(books& own, std::uint64_t path);
+std::uint32_t add_scope_account(const wire::account_key& key,
+                                stack_cut cut);  // with signals blocked; 0: the table is full
+std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path);
+bool is_lost(const wire::cell& cell);  // there was no room for the event
+
 HL_HOT account_cell account_of(books& own, std::uint64_t path) {
   const recent_accounts::entry& known = own.recent.of(path);
-  if (HL_UNLIKELY(known.path != path || known.owned == 0)) return other_account_cell(own, path);
+  if (HL_UNLIKELY(known.path != path || known.owned == 0 || own.scopes != nullptr))
+    return other_account_cell(own, path);
   own.recent_account = known.account;
   own.recent_cell = &segment.accounts[known.account];
   return {own.recent_account, own.recent_cell};

@@ -27,13 +27,14 @@ void open_epoch(wire::segment_header& header) {
 }  // namespace
 
 HL_COLD void peak_passed(books& own) {
+  if (own.scopes != nullptr && !scope_peak_passed(own)) return;
   wire::segment_header& header = *segment.header;
   if (header.threaded != 0) {
-    own.peak_mark = INT64_MAX;
+    set_peak_mark(own, INT64_MAX);
     publish_live(own);
     return;
   }
-  own.peak_mark = own.live;
+  set_peak_mark(own, own.live);
   open_epoch(header);
   header.peak_bytes = own.live;
   header.peak_threads = 0;
@@ -47,11 +48,12 @@ HL_COLD void publish_live(books& own) {
   own.publish_below = own.live - hold_back_bytes;
   header.hold_back_bytes = hold_back_bytes;
   header.private_bytes = own_bytes();
+  if (own.scopes != nullptr) settle_scope(own);
   if (header.threaded == 0) {
-    if (own.live > own.peak_mark) header.peak_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
+    if (own.live > process_peak_mark(own)) header.peak_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
     return;
   }
-  own.peak_mark = INT64_MAX;
+  set_peak_mark(own, INT64_MAX);
   std::int64_t known = __atomic_load_n(&header.peak_bytes, __ATOMIC_RELAXED);
   while (now > known)
     if (__atomic_compare_exchange_n(&header.peak_bytes, &known, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -63,14 +65,10 @@ HL_COLD void publish_live(books& own) {
 }
 
 HL_COLD void unbook_free(books& own, std::uint32_t account, std::size_t bytes) {
+  if (scopes_in_use) return unbook_free_with_scopes(own, account, bytes);
   wire::cell& cell = own.cell_of(account);
-  auto take_back = [bytes](std::uint64_t& count) {
-    auto* pair = reinterpret_cast<__m128i*>(&count);
-    const __m128i delta = _mm_set_epi64x(static_cast<long long>(bytes), 1);
-    _mm_store_si128(pair, _mm_sub_epi64(_mm_load_si128(pair), delta));
-  };
-  take_back(cell.frees);
-  take_back(own.thread->frees);
+  take_back_pair(cell.frees, bytes);
+  take_back_pair(own.thread->frees, bytes);
   own.live += static_cast<std::int64_t>(bytes);
 }
 

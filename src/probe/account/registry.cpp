@@ -12,6 +12,7 @@ namespace {
 
 constinit std::uint32_t registry_lock = 0;
 constinit books* free_books = nullptr;
+constinit books* made_books = nullptr;
 constinit std::uint32_t in_use = 0;
 constinit std::uint32_t next_recycled = 1;
 constinit registry_options settings;
@@ -27,7 +28,7 @@ books* make_books() {
   if (memory == nullptr) return nullptr;
   header.writer_count = id + 1;
   auto* own = reinterpret_cast<books*>(memory);
-  own->id = id + 1;
+  own->id = own->writer_id = id + 1;
   own->writer = &segment.writers[id];
   own->peak_mark = id == 0 ? 0 : INT64_MAX;
   if (id == 1) header.threaded = 1;
@@ -35,6 +36,8 @@ books* make_books() {
   memory += sizeof(books);
   own->stack.init(memory, settings.depth_limit, settings.stacks == wire::stacks_mode::frame_pointer);
   own->recent.init(memory + stack_walk::initial_bytes());
+  own->next_made = made_books;
+  __atomic_store_n(&made_books, own, __ATOMIC_RELEASE);
   return own;
 }
 
@@ -62,10 +65,14 @@ bool recycle(std::uint32_t& record) {
 
 void reset_registry(const registry_options& options) {
   registry_lock = 0;
-  free_books = nullptr;
+  free_books = made_books = nullptr;
   in_use = 0;
   next_recycled = 1;
   settings = options;
+}
+
+books* all_books() {
+  return __atomic_load_n(&made_books, __ATOMIC_ACQUIRE);
 }
 
 std::uint32_t registered_books() {

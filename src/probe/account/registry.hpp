@@ -21,5 +21,6 @@ void close_thread_record(std::uint32_t record);
 void refresh_thread_name(wire::thread& thread);
 
 std::uint32_t registered_books();
+books* all_books();  // linked by next_made
 
 }  // namespace heapledger::probe

@@ -2,6 +2,7 @@
 
 #include "probe/account/errors.hpp"
 #include "probe/account/large_blocks.hpp"
+#include "probe/hook/scope_gate.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -109,10 +110,18 @@ void book(books& own, void* block, std::size_t bytes, block_kind kind, const fra
   book_allocation(own, *cell, block, bytes);
 }
 
+namespace {
+void book_settled(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
+                  bool reallocated) {
+  book(own, block, bytes, kind, caller, reallocated);
+  if (HL_UNLIKELY(own.gated)) settle(own);
+}
+}  // namespace
+
 void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const booking event(reinterpret_cast<const void*>(caller.rsp));
   if (HL_LIKELY(event))
-    book(*event, block, bytes, kind, caller, reallocated);
+    book_settled(*event, block, bytes, kind, caller, reallocated);
   else
     leave_unbooked(block);
 }
@@ -125,8 +134,19 @@ HL_COLD void* book_odd(books* own, void* block, std::size_t bytes, const frame_s
   return block;
 }
 
-template <block_kind Kind>
+// In a scope with a budget: its leases must be as the books say before anybody else looks at them.
+template <block_kind Kind, bool Throws>
+[[gnu::noinline]] void* book_gated(books* own, void* block, std::size_t bytes, const frame_state& caller) {
+  if (!admit(*own, bytes, caller.pc)) return refuse<Throws>(own, block);
+  book(*own, block, bytes, Kind, caller, false);
+  settle(*own);  // the marks of the peaks stay: the scope's bytes and the thread's moved alike
+  give(own, own->known_generation);
+  return block;
+}
+
+template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  if (HL_UNLIKELY(own->gated)) return book_gated<Kind, Throws>(own, block, bytes, {pc, rsp, rbp});
   const std::size_t usable = usable_size(block);
   if (HL_UNLIKELY(usable >= state.direct_usable_limit)) return book_odd<Kind>(own, block, bytes, {pc, rsp, rbp});
   if (HL_LIKELY(!state.stacks_off)) own->stack.walk(pc, rsp, rbp);
@@ -139,8 +159,13 @@ void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, 
   return block;
 }
 
-template <block_kind Kind>
+template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  books* own = find_books(reinterpret_cast<const void*>(rsp));
+  if (own != nullptr && own->gated) {
+    take(own, reinterpret_cast<const void*>(rsp));
+    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  }
   book_or_leave(block, bytes, Kind, {pc, rsp, rbp}, false);
   return block;
 }
@@ -185,10 +210,17 @@ HL_COLD void publish_and_free(books* own, void* block) {
   next.free(block);
 }
 
-#define HL_KIND(kind)                                                                                        \
-  template void* book_walked<kind>(books*, void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t); \
-  template void* book_first<kind>(void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);          \
-  template void free_other<kind>(books*, void*);                                                             \
+#define HL_THROWS(kind, throws)                                                                                      \
+  template void* book_walked<kind, throws>(books*, void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t); \
+  template void* book_first<kind, throws>(void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);
+HL_THROWS(block_kind::from_malloc, false)
+HL_THROWS(block_kind::from_new, false)
+HL_THROWS(block_kind::from_new, true)
+HL_THROWS(block_kind::from_new_array, false)
+HL_THROWS(block_kind::from_new_array, true)
+#undef HL_THROWS
+#define HL_KIND(kind)                            \
+  template void free_other<kind>(books*, void*); \
   template void free_first<kind>(void*);
 HL_KIND(block_kind::from_malloc)
 HL_KIND(block_kind::from_new)

@@ -24,9 +24,9 @@ HL_HOT std::uint64_t caller_frame_pointer() {
 
 // The rarer ways of an event. Each does all that is left to do, so that the fast path jumps to it and keeps no
 // registers for it. `own` is taken.
-template <block_kind Kind>
+template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
-template <block_kind Kind>
+template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind>
 void free_other(books* own, void* block);
@@ -43,17 +43,17 @@ void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_
 // be passed on.
 bool release(books& own, void* block, block_kind by);
 
-// Books a block that the next allocator has just given out; returns it.
-template <block_kind Kind>
+// Books a block that the next allocator has just given out; returns it. Where a budget refuses it: nullptr, or throws.
+template <block_kind Kind, bool Throws = false>
 HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& caller) {
   books* own = this_thread;
   const std::uint64_t generation = process.generation;
   if (HL_UNLIKELY(own == nullptr || own->generation != generation))
-    return book_first<Kind>(block, bytes, caller.pc, caller.rsp, caller.rbp);
+    return book_first<Kind, Throws>(block, bytes, caller.pc, caller.rsp, caller.rbp);
   take(own, reinterpret_cast<const void*>(caller.rsp));
   const std::size_t usable = usable_size(block);
   if (HL_UNLIKELY(!own->stack.same(caller) || usable >= state.direct_usable_limit || !peak_settled(*own->recent_cell)))
-    return book_walked<Kind>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
+    return book_walked<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
   tag_word(block, usable) =
       tag::make(block, state.tag_key, own->recent_account, usable - tag_bytes - bytes, Kind).word();
   add_allocation(*own, *own->recent_cell, block, bytes);

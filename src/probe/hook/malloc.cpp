@@ -57,7 +57,9 @@ HL_EXPORT int posix_memalign(void** out, std::size_t alignment, std::size_t byte
   void* block;
   const int result = next.posix_memalign(&block, alignment, with_tag(bytes));
   if (HL_UNLIKELY(result != 0)) return result;
-  *out = booked(aligned_block(block, alignment, bytes), bytes, HL_CALLER());
+  void* const given = booked(aligned_block(block, alignment, bytes), bytes, HL_CALLER());
+  if (HL_UNLIKELY(given == nullptr)) return ENOMEM;
+  *out = given;
   return 0;
 }
 

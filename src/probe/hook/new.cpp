@@ -47,11 +47,11 @@ HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-#define HL_NEW(symbol, kind, parameters, request, ...)                                 \
+#define HL_NEW(symbol, kind, throws, parameters, request, ...)                         \
   HL_EXPORT void* symbol parameters {                                                  \
     void* block = fresh request;                                                       \
     if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__); \
-    return book_block<kind>(block, bytes, HL_CALLER());                                \
+    return book_block<kind, throws>(block, bytes, HL_CALLER());                        \
   }
 #define HL_DELETE(symbol, kind, parameters, ...)                                 \
   HL_EXPORT void symbol parameters {                                             \
@@ -61,16 +61,16 @@ HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
 
 using nothrow = const void*;
 
-HL_NEW(_Znwm, single, (std::size_t bytes), (bytes), bytes)
-HL_NEW(_Znam, array, (std::size_t bytes), (bytes), bytes)
-HL_NEW(_ZnwmRKSt9nothrow_t, single, (std::size_t bytes, nothrow tag), (bytes), bytes, tag)
-HL_NEW(_ZnamRKSt9nothrow_t, array, (std::size_t bytes, nothrow tag), (bytes), bytes, tag)
-HL_NEW(_ZnwmSt11align_val_t, single, (std::size_t bytes, std::size_t align), (bytes, align), bytes, align)
-HL_NEW(_ZnamSt11align_val_t, array, (std::size_t bytes, std::size_t align), (bytes, align), bytes, align)
-HL_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, single, (std::size_t bytes, std::size_t align, nothrow tag), (bytes, align),
-       bytes, align, tag)
-HL_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, array, (std::size_t bytes, std::size_t align, nothrow tag), (bytes, align),
-       bytes, align, tag)
+HL_NEW(_Znwm, single, true, (std::size_t bytes), (bytes), bytes)
+HL_NEW(_Znam, array, true, (std::size_t bytes), (bytes), bytes)
+HL_NEW(_ZnwmRKSt9nothrow_t, single, false, (std::size_t bytes, nothrow tag), (bytes), bytes, tag)
+HL_NEW(_ZnamRKSt9nothrow_t, array, false, (std::size_t bytes, nothrow tag), (bytes), bytes, tag)
+HL_NEW(_ZnwmSt11align_val_t, single, true, (std::size_t bytes, std::size_t align), (bytes, align), bytes, align)
+HL_NEW(_ZnamSt11align_val_t, array, true, (std::size_t bytes, std::size_t align), (bytes, align), bytes, align)
+HL_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, single, false, (std::size_t bytes, std::size_t align, nothrow tag),
+       (bytes, align), bytes, align, tag)
+HL_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, array, false, (std::size_t bytes, std::size_t align, nothrow tag),
+       (bytes, align), bytes, align, tag)
 
 HL_DELETE(_ZdlPv, single, (void* block), block)
 HL_DELETE(_ZdaPv, array, (void* block), block)

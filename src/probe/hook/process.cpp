@@ -25,6 +25,7 @@
 #include "probe/hook/self_check.hpp"
 #include "probe/publish/modules.hpp"
 #include "probe/publish/stack_tree.hpp"
+#include "probe/scope/slots.hpp"
 
 namespace heapledger::probe {
 
@@ -95,6 +96,7 @@ bool open_books(bool forked) {
   reset_errors();
   modules.reset();
   reset_registry({chosen.depth_limit, chosen.stacks});
+  reset_scopes();
   peak_epoch = 0;
   publish_process();
   __atomic_store_n(&segment.header->private_bytes, own_bytes(), __ATOMIC_RELAXED);
@@ -119,6 +121,10 @@ void on_thread_exit(void*) {
   close_thread_record(thread_record);
   for (books* each = own; each != nullptr;) {
     books* inner = each->nested;
+    if (each != own) close_thread_record(static_cast<std::uint32_t>(each->thread - segment.threads.data));
+    each->generation = books::busy;
+    leave_scopes(*each);
+    each->generation = 0;
     release_books(each);
     each = inner;
   }
@@ -172,10 +178,22 @@ bool abandoned(const books& own, const void* at) {
 books* usable_books(const void* at) {
   books* own = this_thread;
   if (own == nullptr) return register_thread();
-  while (own->generation == books::busy && !abandoned(*own, at)) {
-    if (own->nested == nullptr) own->nested = acquire_books(thread_record);
+  while (own->generation == books::busy) {
+    if (abandoned(*own, at)) {
+      mend_scopes(*own);
+      break;
+    }
+    books* const outer = own;
+    // A thread record of its own: the interrupted event may be about to write into the other.
+    if (own->nested == nullptr) own->nested = acquire_books(open_thread_record());
     own = own->nested;
     if (own == nullptr) return nullptr;
+    if (scopes_in_use) {
+      const std::uint64_t generation = own->generation;
+      own->generation = books::busy;  // as for any other event: its slots must not be looked at
+      borrow_scope(*own, *outer);
+      own->generation = generation;
+    }
   }
   if (own->generation != process.generation) {
     own->forget_code();

@@ -1,8 +1,10 @@
 #include "probe/hook/resize.hpp"
 
+#include <cerrno>
 #include <cstring>
 
 #include "probe/account/large_blocks.hpp"
+#include "probe/hook/scope_gate.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -71,11 +73,26 @@ void* leave_bootstrap(void* block, std::size_t bytes, const frame_state& caller)
   return moved;
 }
 
+// In a scope with a budget: asked before anything moves, with the old block's bytes given back to the thread's lease.
+HL_COLD bool may_grow(std::size_t bytes, const frame_state& caller) {
+  const booking event(reinterpret_cast<const void*>(caller.rsp));
+  if (!event || !event->gated) return true;
+  return admit(*event, bytes, caller.pc);
+}
+
 }  // namespace
 
 void* resize(void* block, std::size_t bytes, const frame_state& caller) {
   if (HL_UNLIKELY(is_bootstrap(block))) return leave_bootstrap(block, bytes, caller);
+  const bool gated = this_thread != nullptr && this_thread->gated;
+  if (HL_UNLIKELY(gated)) this_thread->scopes->holding = true;  // the old block may have to be booked back
   withdrawal old(block);
+  if (HL_UNLIKELY(gated) && !may_grow(bytes, caller)) {
+    old.take_back();
+    this_thread->scopes->holding = false;
+    errno = ENOMEM;
+    return nullptr;
+  }
   // realloc(block, 0) frees in glibc and gives a smallest block elsewhere.
   void* moved = next.realloc(block, bytes == 0 ? 0 : with_tag(bytes));
   if (HL_LIKELY(moved != nullptr)) {
@@ -84,6 +101,7 @@ void* resize(void* block, std::size_t bytes, const frame_state& caller) {
   } else if (bytes != 0) {
     old.take_back();
   }
+  if (HL_UNLIKELY(gated)) this_thread->scopes->holding = false;
   return moved;
 }
 

@@ -40,6 +40,7 @@ struct segment_view {
   table<wire::module> modules;
   table<char> strings;
   table<wire::error> errors;
+  table<wire::scope> scopes;
 };
 
 extern segment_view segment;

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <ctime>
 #include <limits>
+#include <unordered_map>
 
 #include "tool/collect/books.hpp"
 #include "tool/collect/process.hpp"
+#include "tool/collect/scopes.hpp"
 #include "tool/collect/stack_tree.hpp"
 
 namespace heapledger::collect {
@@ -74,7 +76,8 @@ process_info to_process(const segment_copy& segment) {
   return info;
 }
 
-void add_stacks(const segment_copy& segment, const books& sums, profile& to) {
+// Returns the id of the stack that each account became a part of.
+std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& sums, profile& to) {
   const auto& accounts = sums.accounts;
   std::vector<bool> kept(accounts.size());
   for (std::size_t i = 0; i < accounts.size(); ++i)
@@ -82,12 +85,35 @@ void add_stacks(const segment_copy& segment, const books& sums, profile& to) {
   for (const auto& error : segment.errors)
     if (error.account < kept.size()) kept[error.account] = true;
 
+  // One account of a kind of scope and a stack stands for all of them: of scopes that lived at the same time.
+  scope_reader scopes(segment, to);
   std::vector<std::uint32_t> indices;
-  for (std::uint32_t i = 0; i < kept.size(); ++i)
-    if (kept[i]) indices.push_back(i);
+  std::vector<counters> counts;
+  std::unordered_map<std::uint64_t, std::size_t> places;
+  std::vector<std::uint32_t> id_of(accounts.size());
+  for (std::uint32_t i = 0; i < kept.size(); ++i) {
+    id_of[i] = i;
+    if (!kept[i]) continue;
+    const auto& key = segment.account_keys[i];
+    const std::uint32_t kind = scopes.kind_of(key);
+    if (kind != 0) {
+      const auto [at, is_new] = places.try_emplace(std::uint64_t{kind} << 32 | key.node, indices.size());
+      if (!is_new) {
+        counts[at->second] += accounts[i];
+        id_of[i] = indices[at->second];
+        continue;
+      }
+    }
+    indices.push_back(i);
+    counts.push_back(accounts[i]);
+  }
   const auto nodes = build_stack_tree(segment, indices, to);
   for (std::size_t i = 0; i < indices.size(); ++i)
-    to.stacks.push_back({.id = indices[i], .node = nodes[i], .scope = {}, .count = accounts[indices[i]]});
+    to.stacks.push_back({.id = indices[i],
+                         .node = nodes[i],
+                         .scope = scopes.path_of(scopes.kind_of(segment.account_keys[indices[i]])),
+                         .count = counts[i]});
+  return id_of;
 }
 
 void add_threads(const segment_copy& segment, profile& to) {
@@ -133,11 +159,11 @@ const char* error_name(wire::error_kind kind) {
   return nullptr;
 }
 
-void add_errors(const segment_copy& segment, profile& to) {
+void add_errors(const segment_copy& segment, const std::vector<std::uint32_t>& stack_ids, profile& to) {
   for (const auto& error : segment.errors) {
     const char* name = error_name(error.kind);
     if (name == nullptr || error.count == 0 || error.account >= segment.accounts.size()) continue;
-    to.errors.push_back({.kind = name, .stack = error.account, .count = error.count});
+    to.errors.push_back({.kind = name, .stack = stack_ids[error.account], .count = error.count});
   }
 }
 
@@ -179,10 +205,10 @@ profile to_profile(const segment_copy& segment) {
   } else if (header.peak_monotonic_ns != 0) {
     result.peak.time_ns = since(header, header.peak_monotonic_ns);
   }
-  add_stacks(segment, sums, result);
+  const auto stack_ids = add_stacks(segment, sums, result);
   add_threads(segment, result);
   add_sizes(segment, result);
-  add_errors(segment, result);
+  add_errors(segment, stack_ids, result);
   add_profiler(segment, sums, result);
   return result;
 }

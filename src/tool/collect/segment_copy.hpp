@@ -61,6 +61,7 @@ struct segment_copy {
   std::vector<wire::writer> writers;
   std::vector<wire::module> modules;
   std::vector<wire::error> errors;
+  std::vector<wire::scope> scopes;
   std::string strings;
 
   std::string_view text(std::uint32_t offset) const;  // NUL-terminated; empty where out of bounds

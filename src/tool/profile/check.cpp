@@ -68,6 +68,15 @@ void check_counters(const profile& p) {
   }
 }
 
+void check_scopes(const profile& p) {
+  for (const auto& scope : p.scopes) {
+    if (scope.path.empty()) throw damage("it tells of a scope without a name");
+    check_values("a scope", max_bytes,
+                 {scope.peak_bytes, scope.live_bytes_limit.value_or(0), scope.allocated_bytes_limit.value_or(0),
+                  scope.allocations_limit.value_or(0)});
+  }
+}
+
 void check_numbers(const profile& p) {
   check_values("the process", max_time_ns,
                {p.process.start_realtime_ns, p.process.duration_ns, p.peak.time_ns.value_or(0)});
@@ -97,6 +106,7 @@ void check(const profile& profile) {
   check_symbols(profile);
   check_tree(profile);
   check_counters(profile);
+  check_scopes(profile);
   check_numbers(profile);
 }
 

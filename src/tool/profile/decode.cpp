@@ -146,17 +146,24 @@ void spread_scopes(const flat_columns& flat, profile& p, memory_budget& budget) 
     if (parent > i) throw damage("a scope has no parent before it");
     paths[i + 1] = {paths[parent].length + 1, paths[parent].bytes + sizeof(std::string) + name.size()};
   }
-  for (const auto scope : flat.stack_scopes) {
-    if (scope >= paths.size()) throw damage("a stack is in a scope that does not exist");
-    budget.take(paths[scope].bytes);
-  }
-  for (std::size_t i = 0; i < p.stacks.size(); ++i) {
-    std::uint32_t scope = flat.stack_scopes[i];
-    auto& names = p.stacks[i].scope;
+  const auto spread = [&](std::uint32_t scope, std::vector<std::string>& names) {
     names.resize(paths[scope].length);
     for (std::size_t depth = names.size(); depth-- > 0; scope = flat.scopes[scope - 1].parent) {
       names[depth] = flat.scopes[scope - 1].name;
     }
+  };
+  for (const auto scope : flat.stack_scopes) {
+    if (scope >= paths.size()) throw damage("a stack is in a scope that does not exist");
+    budget.take(paths[scope].bytes);
+  }
+  for (const auto& row : flat.scope_rows) {
+    if (row.scope == 0 || row.scope >= paths.size()) throw damage("it tells of a scope that does not exist");
+    budget.take(2 * sizeof(scope_info) + paths[row.scope].bytes);
+  }
+  for (std::size_t i = 0; i < p.stacks.size(); ++i) spread(flat.stack_scopes[i], p.stacks[i].scope);
+  for (const auto& row : flat.scope_rows) {
+    p.scopes.push_back(row.info);
+    spread(row.scope, p.scopes.back().path);
   }
 }
 

@@ -99,16 +99,18 @@ class encoder {
 flat_columns flatten(const profile& p) {
   flat_columns flat;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> known;
-  flat.stack_scopes.reserve(p.stacks.size());
-  for (const auto& stack : p.stacks) {
+  const auto number_of = [&](const std::vector<std::string>& path) {
     std::uint32_t scope = 0;
-    for (const auto& name : stack.scope) {
+    for (const auto& name : path) {
       const auto [at, is_new] = known.try_emplace({scope, name}, static_cast<std::uint32_t>(known.size() + 1));
       if (is_new) flat.scopes.push_back({name, scope});
       scope = at->second;
     }
-    flat.stack_scopes.push_back(scope);
-  }
+    return scope;
+  };
+  flat.stack_scopes.reserve(p.stacks.size());
+  for (const auto& stack : p.stacks) flat.stack_scopes.push_back(number_of(stack.scope));
+  for (const auto& scope : p.scopes) flat.scope_rows.push_back({number_of(scope.path), scope});
   flat.symbol_counts.reserve(p.locations.size());
   for (const auto& location : p.locations) {
     flat.symbol_counts.push_back(static_cast<std::uint32_t>(location.symbols.size()));

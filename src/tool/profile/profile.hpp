@@ -106,6 +106,21 @@ struct stack_entry {
   bool operator==(const stack_entry&) const = default;
 };
 
+// All scopes of one name below one parent.
+struct scope_info {
+  std::vector<std::string> path;  // outermost first, never empty
+  std::uint64_t opened = 0;
+  std::uint64_t closed = 0;
+  std::uint64_t refusals = 0;    // allocations that a budget refused
+  std::uint64_t overdrafts = 0;  // and that it let through
+  std::int64_t peak_bytes = 0;   // highest of any one of them, with what is below it
+  // The budget of the last one opened.
+  std::optional<std::int64_t> live_bytes_limit = {};
+  std::optional<std::int64_t> allocated_bytes_limit = {};
+  std::optional<std::int64_t> allocations_limit = {};
+  bool operator==(const scope_info&) const = default;
+};
+
 struct thread_info {
   std::uint32_t tid = 0;
   std::string name;
@@ -180,6 +195,7 @@ struct profile {
   std::vector<location> locations;
   std::vector<stack_node> nodes;
   std::vector<stack_entry> stacks;
+  std::vector<scope_info> scopes;  // parents before children
   std::vector<thread_info> threads;
   std::vector<size_bucket> sizes;
   std::vector<timeline_point> timeline;

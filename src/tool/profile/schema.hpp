@@ -24,9 +24,16 @@ struct scope_entry {
   std::uint32_t parent = 0;
 };
 
+// A scope_info without its path: `scope` as in stacks.
+struct scope_row {
+  std::uint32_t scope = 0;
+  scope_info info;
+};
+
 // What the file keeps flat where the model has a vector in each row.
 struct flat_columns {
   std::vector<scope_entry> scopes;
+  std::vector<scope_row> scope_rows;
   std::vector<std::uint32_t> stack_scopes;   // a row for each stack
   std::vector<std::uint32_t> symbol_counts;  // a row for each location
   std::vector<std::uint32_t> symbols;        // of all locations, one after the other
@@ -127,6 +134,18 @@ void fields(auto& archive, is<scope_entry> auto& s) {
   archive(2, s.parent);
 }
 
+void fields(auto& archive, is<scope_row> auto& s) {
+  archive(1, s.scope);
+  archive(2, s.info.opened);
+  archive(3, s.info.closed);
+  archive(4, s.info.refusals);
+  archive(5, s.info.overdrafts);
+  archive(6, s.info.peak_bytes);
+  archive(7, s.info.live_bytes_limit);
+  archive(8, s.info.allocated_bytes_limit);
+  archive(9, s.info.allocations_limit);
+}
+
 void columns(auto& table, is<std::vector<frame_info>> auto& rows) {
   table.column(1, rows, &frame_info::function, optional_index<delta>{});
   table.column(2, rows, &frame_info::file, optional_index<delta>{});
@@ -186,6 +205,7 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive(15, p.memory_peak);
   archive(16, p.errors);
   archive(17, p.profiler);
+  archive(18, flat.scope_rows);
 }
 
 }  // namespace heapledger::format

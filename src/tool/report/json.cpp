@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tool/analyse/frames.hpp"
+#include "tool/analyse/scopes.hpp"
 #include "tool/report/json_text.hpp"
 
 namespace heapledger::report {
@@ -32,6 +33,7 @@ class json_writer {
     write_memory("memory", p_.memory);
     write_memory("memory_peak", p_.memory_peak);
     write_stacks();
+    write_scopes();
     write_timeline();
     write_errors();
     out_ += "}\n";
@@ -158,6 +160,42 @@ class json_writer {
       out_ += "]}";
     });
     out_ += ",\n";
+  }
+
+  void write_counts(const counters& count) {
+    add(R"("allocations":{},"frees":{},"allocated_bytes":{},"freed_bytes":{},"live_blocks":{},"live_bytes":{})",
+        count.allocations, count.frees, count.allocated_bytes, count.freed_bytes, count.live_blocks(),
+        count.live_bytes());
+  }
+
+  void write_scopes() {
+    const auto rows = analyse::scope_rows(p_);
+    if (rows.empty()) return;
+    write_list("scopes", rows, [&](const analyse::scope_row& row) {
+      out_ += "{";
+      write_list("scope", row.path, [&](const std::string& name) { out_ += json_string(name); });
+      out_ += ",";
+      write_counts(row.alone);
+      out_ += ",\"with_descendants\":{";
+      write_counts(row.all);
+      out_ += "}";
+      if (row.info != nullptr) write_scope_info(*row.info);
+      out_ += "}";
+    });
+    out_ += ",\n";
+  }
+
+  void write_scope_info(const scope_info& info) {
+    add(R"(,"opened":{},"closed":{},"peak_bytes":{},"refusals":{},"overdrafts":{})", info.opened, info.closed,
+        info.peak_bytes, info.refusals, info.overdrafts);
+    const char* separator = ",\"budget\":{";
+    const auto limit = [&](const char* name, const std::optional<std::int64_t>& value) {
+      if (value) add("{}\"{}\":{}", std::exchange(separator, ","), name, *value);
+    };
+    limit("live_bytes", info.live_bytes_limit);
+    limit("allocated_bytes", info.allocated_bytes_limit);
+    limit("allocations", info.allocations_limit);
+    if (separator[1] == 0) out_ += "}";
   }
 
   void write_frames(std::uint32_t node) {

@@ -51,6 +51,9 @@ constexpr words losses[] = {
     {"errors_full", "error was", "errors were", "found beyond those listed above."},
     {"segment_full", "time", "times",
      "the file system had no room for heapledger's tables, and events were lost: free some space in /dev/shm."},
+    {"scopes_full", "scope was", "scopes were",
+     "counted as their parents, because the table of scopes was full: close scopes, and name them by kind, not by "
+     "number."},
 };
 
 constexpr words errors[] = {

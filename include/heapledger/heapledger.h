@@ -1,0 +1,149 @@
+/* heapledger's C interface: scopes and budgets.
+ *
+ * A scope is a unit of work that memory is charged to. Whatever a thread allocates while it is in a scope is charged to
+ * that scope and to all its ancestors; a free credits the scope that allocated, whoever frees and whenever.
+ *
+ * The functions live in the probe, libheapledger.so, which is preloaded (heapledger run, LD_PRELOAD) or linked. They
+ * are weak: a program that uses them links and runs without the probe, and must then not call them. Ask first:
+ *
+ *     if (heapledger_scope_enter) ...
+ *
+ * The C++ header heapledger/scope.hpp does so, and is the more comfortable one. (A program that is not linked with the
+ * probe sees a preloaded one only if it is position-independent, which is what compilers do by default.)
+ *
+ * Unless said otherwise each function may be called by any thread at any time, changes no errno, and allocates nothing
+ * from the heap.
+ */
+#ifndef HEAPLEDGER_HEAPLEDGER_H
+#define HEAPLEDGER_HEAPLEDGER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef HEAPLEDGER_WEAK
+#define HEAPLEDGER_WEAK __attribute__((weak))
+#endif
+
+/* Names one scope; 0 is the whole process. A plain number: copy it, keep it, hand it to other threads. The name of a
+ * scope that is gone is stale, and never another scope's. */
+typedef uint64_t heapledger_scope;
+
+#define HEAPLEDGER_UNLIMITED UINT64_MAX
+
+enum { HEAPLEDGER_STOP = 0, HEAPLEDGER_FAIL = 1 };
+
+/* Limits on what a scope and its descendants use together. */
+typedef struct heapledger_budget {
+  uint64_t live_bytes;      /* allocated and not yet freed, in requested bytes */
+  uint64_t allocated_bytes; /* ever allocated */
+  uint64_t allocations;     /* ever made */
+  int on_exceed;            /* HEAPLEDGER_STOP: call the notify function, and let the allocation pass;
+                             * HEAPLEDGER_FAIL: call it, and fail the allocation: never over the limit by one byte */
+} heapledger_budget;
+
+typedef struct heapledger_usage {
+  int64_t live_bytes;
+  int64_t live_blocks;
+  int64_t peak_bytes; /* highest live_bytes, with descendants; true to within error_bytes */
+  uint64_t allocated_bytes;
+  uint64_t allocations;
+  uint64_t frees;
+  int64_t error_bytes; /* of peak_bytes; 0 where one thread worked in the scope */
+} heapledger_usage;
+
+/* 1 if the probe is in the process and keeps books, else 0. Cost: some ns. */
+int heapledger_active(void) HEAPLEDGER_WEAK;
+
+/* Makes a scope below `parent`, or below its nearest open ancestor. `name` (at most 255 bytes of it, copied) says what
+ * kind of work it is: in profiles, scopes of one name below parents of one name are one. `budget` may be NULL. 0 when
+ * there is no room: what would be charged to the scope is then charged to the parent, and the profile counts it as a
+ * loss. Close it when the work is done. Cost: below a microsecond; takes a lock. */
+heapledger_scope heapledger_scope_create(const char* name, size_t name_bytes, heapledger_scope parent,
+                                         const heapledger_budget* budget) HEAPLEDGER_WEAK;
+
+/* From now on this thread is in `scope` (0: in none), or where that was closed, in its nearest open ancestor. Returns
+ * the scope that the thread was in: enter that to leave. Cost: some ns; no lock. */
+heapledger_scope heapledger_scope_enter(heapledger_scope scope) HEAPLEDGER_WEAK;
+
+/* The scope that this thread is in. Cost: some ns. */
+heapledger_scope heapledger_scope_current(void) HEAPLEDGER_WEAK;
+
+/* Ends a scope: nobody can enter it any more. Threads that are in it stay, and what lives in it stays charged to it.
+ * When its last block is freed it is recycled. Stale and closed handles are ignored. Runs the `destroy` functions of
+ * scopes that were recycled. Cost: below a microsecond as a rule; takes a lock; looks through closed scopes now and
+ * then. */
+void heapledger_scope_close(heapledger_scope scope) HEAPLEDGER_WEAK;
+
+/* What the scope used; with its descendants, unless `alone` is not 0 (peak_bytes always has them). Exact while its
+ * threads rest; else off by no more than the events being booked. 1, or 0 for a stale handle. Cost: grows with the
+ * threads of the process and with the scope's descendants; takes a lock. */
+int heapledger_scope_usage(heapledger_scope scope, int alone, heapledger_usage* out) HEAPLEDGER_WEAK;
+
+/* Copies the name, cut and NUL-terminated as snprintf does; returns its length. "" for the process and stale handles.
+ */
+size_t heapledger_scope_name(heapledger_scope scope, char* out, size_t capacity) HEAPLEDGER_WEAK;
+
+/* The budget that the scope was made with; 1, or 0 for a stale handle. */
+int heapledger_scope_limits(heapledger_scope scope, heapledger_budget* out) HEAPLEDGER_WEAK;
+
+/* The scope that it was made below; 0 is the process, also for a stale handle. */
+heapledger_scope heapledger_scope_parent(heapledger_scope scope) HEAPLEDGER_WEAK;
+
+enum { HEAPLEDGER_THRESHOLD = 1, HEAPLEDGER_EXCEEDED = 2 };
+
+typedef struct heapledger_notice {
+  heapledger_scope scope;
+  int what;                 /* HEAPLEDGER_THRESHOLD: live bytes are about to reach a threshold;
+                             * HEAPLEDGER_EXCEEDED: an allocation does not fit into the budget */
+  uint32_t index;           /* the threshold; or 0 live bytes, 1 allocated bytes, 2 allocations */
+  uint64_t requested_bytes; /* of the allocation that met it */
+} heapledger_notice;
+
+/* Called in the thread that allocates, before it is served, outside of all scopes: it may allocate and free, and must
+ * not throw. */
+typedef void (*heapledger_notify)(void* user, const heapledger_notice* notice);
+
+/* Attaches the one thing that may hang on a scope: `user`, with what to call when something happens, and what to call
+ * with it once the scope was recycled (from a later create or close, in any thread). Returns what hangs on it: `user`,
+ * or what was there before, which stays; NULL for a stale handle. With `user` NULL it only asks. */
+void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_notify notify,
+                              void (*destroy)(void* user)) HEAPLEDGER_WEAK;
+
+/* From now on the notify function hears when live bytes reach so many; again after they were an eighth lower. To be set
+ * before the scope is entered. Returns the threshold's index, or -1 where there are four already, or the handle is
+ * stale. */
+int heapledger_scope_threshold(heapledger_scope scope, uint64_t live_bytes) HEAPLEDGER_WEAK;
+
+/* Between heapledger_spare(1) and heapledger_spare(0), which nest, no budget fails an allocation of this thread: for
+ * code that must not fail. What passes over a limit is counted. Unwinding, and the dynamic linker, are spared without
+ * it. Returns 0 where there was no memory to note it. */
+int heapledger_spare(int on) HEAPLEDGER_WEAK;
+
+typedef struct heapledger_refusal {
+  heapledger_scope scope;
+  uint32_t resource; /* 0 live bytes, 1 allocated bytes, 2 allocations */
+  uint64_t requested_bytes;
+} heapledger_refusal;
+
+/* What operator new calls where a budget refuses it; it is to throw. Without it, or when it returns, std::bad_alloc is
+ * thrown. scope.hpp sets one that throws heapledger::budget_exceeded. New-handlers are not called. */
+void heapledger_on_refused_new(void (*throws)(const heapledger_refusal* what)) HEAPLEDGER_WEAK;
+
+/* Charges memory that does not come from malloc (mmap, a GPU) to a scope: so many bytes more, or fewer. Counts as an
+ * allocation without a stack, or a free. 1, or 0 where the scope's budget refuses. */
+int heapledger_scope_foreign(heapledger_scope scope, int64_t bytes) HEAPLEDGER_WEAK;
+
+/* Charges one block to another scope from now on: a free in the scope that had it, an allocation in the other. Nobody
+ * else may free or resize it meanwhile. 1, or 0 where the block is not from the program's allocator, or the budget
+ * refuses: then nothing changed. */
+int heapledger_scope_transfer(void* block, heapledger_scope to) HEAPLEDGER_WEAK;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

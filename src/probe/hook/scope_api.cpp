@@ -1,0 +1,169 @@
+// The C functions of include/heapledger/heapledger.h.
+#define HEAPLEDGER_WEAK
+#include "heapledger/heapledger.h"
+
+#include "probe/base/lock.hpp"
+#include "probe/hook/event.hpp"
+#include "probe/hook/scope_gate.hpp"
+#include "probe/hook/transfer.hpp"
+#include "probe/scope/usage.hpp"
+
+using namespace heapledger::probe;
+
+static_assert(sizeof(heapledger_notice) == sizeof(scope_notice) && sizeof(heapledger_refusal) == sizeof(refusal));
+static_assert(sizeof(heapledger_usage) == sizeof(scope_usage));
+
+namespace {
+
+std::int64_t limit_of(std::uint64_t asked) {
+  return asked < static_cast<std::uint64_t>(no_limit) ? static_cast<std::int64_t>(asked) : no_limit;
+}
+
+void destroy_remains() {
+  scope_remains left;
+  while (take_remains(left)) left.destroy(left.user);
+}
+
+scope_record* named(scope_handle handle) {
+  scope_record* record = record_at(index_of(handle));
+  return record != nullptr && names(handle, record->life) ? record : nullptr;
+}
+
+}  // namespace
+
+HL_EXPORT int heapledger_active(void) {
+  const booking event(__builtin_dwarf_cfa());
+  return event ? 1 : 0;
+}
+
+HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t name_bytes, heapledger_scope parent,
+                                                   const heapledger_budget* budget) {
+  scope_budget limits{{no_limit, no_limit, no_limit}, false};
+  if (budget != nullptr)
+    limits = {{limit_of(budget->live_bytes), limit_of(budget->allocated_bytes), limit_of(budget->allocations)},
+              budget->on_exceed == HEAPLEDGER_FAIL};
+  prepare_refusals();
+  destroy_remains();
+  const booking event(__builtin_dwarf_cfa());
+  return event ? open_scope(name, name_bytes, parent, limits) : 0;
+}
+
+HL_EXPORT heapledger_scope heapledger_scope_enter(heapledger_scope scope) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return 0;
+  if (event->scopes != nullptr) event->scopes->borrowed = false;
+  return switch_scope(*event, scope);
+}
+
+HL_EXPORT heapledger_scope heapledger_scope_current(void) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event || event->scopes == nullptr || event->scopes->current == nullptr) return 0;
+  return event->scopes->current->handle;
+}
+
+HL_EXPORT void heapledger_scope_close(heapledger_scope scope) {
+  {
+    const booking event(__builtin_dwarf_cfa());
+    if (event) close_scope(scope);
+  }
+  destroy_remains();
+}
+
+HL_EXPORT int heapledger_scope_usage(heapledger_scope scope, int alone, heapledger_usage* out) {
+  const booking event(__builtin_dwarf_cfa());
+  scope_usage found;
+  if (!event || !usage_of(scope, alone != 0, found)) return 0;
+  __builtin_memcpy(out, &found, sizeof found);
+  return 1;
+}
+
+HL_EXPORT std::size_t heapledger_scope_name(heapledger_scope scope, char* out, std::size_t capacity) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event || capacity == 0) return 0;
+  lock_guard held(scopes_lock);
+  const scope_record* record = named(scope);
+  const char* name = record == nullptr ? "" : &segment.strings[segment.scopes[record->kind].name];
+  std::size_t length = 0;
+  for (; name[length] != 0; ++length)
+    if (length + 1 < capacity) out[length] = name[length];
+  out[length < capacity ? length : capacity - 1] = 0;
+  return length;
+}
+
+HL_EXPORT int heapledger_scope_limits(heapledger_scope scope, heapledger_budget* out) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return 0;
+  lock_guard held(scopes_lock);
+  const scope_record* record = named(scope);
+  if (record == nullptr) return 0;
+  const auto as_asked = [&](std::size_t r) {
+    return record->limit[r] == no_limit ? HEAPLEDGER_UNLIMITED : static_cast<std::uint64_t>(record->limit[r]);
+  };
+  *out = {as_asked(live), as_asked(allocated), as_asked(calls), record->fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP};
+  return 1;
+}
+
+HL_EXPORT heapledger_scope heapledger_scope_parent(heapledger_scope scope) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return 0;
+  lock_guard held(scopes_lock);
+  const scope_record* record = named(scope);
+  return record == nullptr || record->parent == nullptr ? 0 : handle_of(*record->parent, record->parent->life);
+}
+
+HL_EXPORT void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_notify notify,
+                                        void (*destroy)(void* user)) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return nullptr;
+  lock_guard held(scopes_lock);
+  scope_record* record = named(scope);
+  if (record == nullptr) return nullptr;
+  if (record->user != nullptr || user == nullptr) return record->user;
+  record->user = user;
+  record->destroy = destroy;
+  __atomic_store_n(&record->notify, reinterpret_cast<scope_notify>(notify), __ATOMIC_RELEASE);
+  return user;
+}
+
+HL_EXPORT int heapledger_scope_threshold(heapledger_scope scope, std::uint64_t live_bytes) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return -1;
+  lock_guard held(scopes_lock);
+  scope_record* record = named(scope);
+  if (record == nullptr || !add_threshold(*record, limit_of(live_bytes))) return -1;
+  return static_cast<int>(record->threshold_count) - 1;
+}
+
+HL_EXPORT int heapledger_spare(int on) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event || thread_scopes_of(*event) == nullptr) return 0;
+  event->scopes->spare += on != 0 ? 1u : ~0u;
+  return 1;
+}
+
+HL_EXPORT void heapledger_on_refused_new(void (*throws)(const heapledger_refusal*)) {
+  thrower = reinterpret_cast<throw_refusal>(throws);
+}
+
+HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t bytes) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return 0;
+  const scope_handle before = switch_scope(*event, scope);
+  const auto size = static_cast<std::size_t>(bytes < 0 ? -bytes : bytes);
+  bool booked = true;
+  if (bytes >= 0) {
+    booked = !event->gated || admit(*event, size, 0);
+    if (booked) book_allocation(*event, *stackless_account_cell(*event).cell, nullptr, size);
+  } else {
+    book_free(*event, stackless_account_cell(*event).account, &before, size);
+  }
+  switch_scope(*event, before);
+  return booked ? 1 : 0;
+}
+
+HL_EXPORT int heapledger_scope_transfer(void* block, heapledger_scope to) {
+  if (block == nullptr || is_bootstrap(block)) return 0;
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return 0;
+  return transfer(*event, block, to) ? 1 : 0;
+}

@@ -1,0 +1,103 @@
+#include "probe/hook/scope_gate.hpp"
+
+#include <cerrno>
+
+#include "probe/base/lock.hpp"
+#include "probe/hook/next.hpp"
+#include "probe/scope/kinds.hpp"
+
+namespace heapledger::probe {
+
+constinit throw_refusal thrower = nullptr;
+
+namespace {
+
+// What __cxa_get_globals() points to (Itanium C++ ABI, 2.2.2).
+struct exception_globals {
+  void* caught;
+  unsigned uncaught;
+};
+
+using globals_getter = exception_globals* (*)();
+using thrower_of_nothing = void (*)();
+constinit globals_getter get_exception_globals = nullptr;
+constinit thrower_of_nothing throw_bad_alloc = nullptr;
+
+bool unwinding() {
+  return get_exception_globals != nullptr && get_exception_globals()->uncaught != 0;
+}
+
+// Code that must not fail: marked so, in the middle of unwinding, or the dynamic linker's own.
+bool spared(const books& own, std::uint64_t pc) {
+  return own.scopes->spare != 0 || own.scopes->nested || in_loader(reinterpret_cast<const void*>(pc)) || unwinding();
+}
+
+// Runs the program's callback, outside of all scopes and with the books given back.
+void notify(books& own, const obstacle& met, scope_event what, std::size_t bytes) {
+  thread_scopes& mine = *own.scopes;
+  if (met.record->notify == nullptr || mine.notifying) return;
+  const scope_notice notice{met.scope, what, met.index, bytes};
+  const scope_notify call = met.record->notify;
+  void* const user = met.record->user;
+  const scope_handle here = switch_scope(own, 0);
+  const void* const at = own.entered_at;
+  mine.notifying = true;
+  give(&own, own.known_generation);
+  call(user, &notice);
+  take(&own, at);
+  mine.notifying = false;
+  switch_scope(own, here);
+}
+
+}  // namespace
+
+HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc) {
+  waivers waived;
+  bool sparing_known = false, sparing = false;
+  while (own.gated) {
+    obstacle met{};
+    const admission result = ask(own, bytes, waived, met);
+    if (result == admission::granted) return true;
+    if (result == admission::threshold) {
+      notify(own, met, scope_event::threshold, bytes);
+      continue;
+    }
+    if (waived.count == waivers::capacity) return true;
+    if (!sparing_known) {
+      sparing = spared(own, pc);
+      sparing_known = true;
+    }
+    waived.add(met.record);
+    const bool fails = met.record->fail && !sparing;
+    if (fails) {
+      note_refusal(met.record->kind);
+      own.scopes->last_refusal = {met.scope, met.index, bytes};
+    }
+    notify(own, met, scope_event::exceeded, bytes);
+    if (fails) return false;
+  }
+  return true;
+}
+
+void prepare_refusals() {
+  if (get_exception_globals != nullptr) return;
+  get_exception_globals = reinterpret_cast<globals_getter>(next_symbol("__cxa_get_globals"));
+  throw_bad_alloc = reinterpret_cast<thrower_of_nothing>(next_symbol("_ZSt17__throw_bad_allocv"));
+}
+
+template <bool Throws>
+HL_COLD void* refuse(books* own, void* block) {
+  const refusal what = own->scopes->last_refusal;
+  give(own, own->known_generation);
+  next.free(block);
+  if constexpr (Throws) {
+    if (thrower != nullptr) thrower(&what);
+    if (throw_bad_alloc != nullptr) throw_bad_alloc();
+  }
+  errno = ENOMEM;
+  return nullptr;
+}
+template void* refuse<true>(books*, void*);
+template void* refuse<false>(books*, void*);
+
+}  // namespace heapledger::probe

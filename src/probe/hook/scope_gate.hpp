@@ -1,0 +1,25 @@
+// What an allocation in a scope with a budget meets before it is booked: leases, the program's own callbacks, refusal.
+#pragma once
+
+#include "probe/account/tag.hpp"
+#include "probe/hook/process.hpp"
+#include "probe/scope/budget.hpp"
+
+namespace heapledger::probe {
+
+// Whether the allocation may be booked. `own` is taken, and is again when this returns; in between the program's
+// callbacks may have run. `pc`: the caller of the allocation function.
+HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc);
+
+// Gives a block back that was refused, and the books. nullptr, with errno set; or throws, as operator new does.
+template <bool Throws>
+HL_COLD void* refuse(books* own, void* block);
+
+// Finds in the C++ library what cannot be looked for in an allocation.
+void prepare_refusals();
+
+// The program's own way to throw: see heapledger_on_refused_new().
+using throw_refusal = void (*)(const refusal* what);
+extern throw_refusal thrower;
+
+}  // namespace heapledger::probe

@@ -1,0 +1,163 @@
+#include "probe/scope/accounts.hpp"
+
+#include "probe/account/cells.hpp"
+#include "probe/account/tag.hpp"
+#include "probe/base/lock.hpp"
+#include "probe/base/own_memory.hpp"
+#include "probe/scope/slots.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+struct binding {
+  std::uint32_t scope;    // index; 0: free for the next of its kind
+  std::uint32_t next;     // account + 1 in the same bucket
+  std::uint32_t sibling;  // account + 1 of the same scope
+};
+
+constexpr unsigned chunk_bits = 12;
+constexpr std::uint32_t chunk_accounts = 1u << chunk_bits;
+constexpr unsigned first_bucket_bits = 10;
+
+constinit std::uint32_t bindings_lock = 0;
+constinit binding* chunks[tag::account_limit >> chunk_bits] = {};
+constinit std::uint32_t* buckets = nullptr;
+constinit unsigned bucket_bits = 0;
+constinit std::uint32_t bound_ever = 0;
+
+binding& binding_of(std::uint32_t account) {
+  return chunks[account >> chunk_bits][account & (chunk_accounts - 1)];
+}
+
+bool make_room(std::uint32_t account) {
+  binding*& chunk = chunks[account >> chunk_bits];
+  if (chunk != nullptr) return true;
+  void* memory = own_map(chunk_accounts * sizeof(binding));
+  if (memory == nullptr) return false;
+  __atomic_store_n(&chunk, static_cast<binding*>(memory), __ATOMIC_RELEASE);
+  return true;
+}
+
+// An account that is bound is found by its scope, one that is free by its kind.
+std::uint32_t& bucket_of(bool bound, std::uint32_t scope_or_kind, std::uint32_t node) {
+  const std::uint64_t key = std::uint64_t{bound} << 63 | std::uint64_t{scope_or_kind} << 32 | node;
+  const std::uint64_t mixed = (key ^ key >> 29) * 0x9e3779b97f4a7c15u;
+  return buckets[(mixed ^ mixed >> 32) * 0xd6e8feb86659fd93u >> (64 - bucket_bits)];
+}
+std::uint32_t& home_of(std::uint32_t account) {
+  const wire::account_key& key = segment.account_keys[account];
+  const std::uint32_t scope = binding_of(account).scope;
+  return bucket_of(scope != 0, scope != 0 ? scope : key.scope, key.node);
+}
+void put(std::uint32_t account) {
+  std::uint32_t& home = home_of(account);
+  binding_of(account).next = home;
+  home = account + 1;
+}
+void take_out(std::uint32_t account) {
+  std::uint32_t* at = &home_of(account);
+  while (*at != account + 1) at = &binding_of(*at - 1).next;
+  *at = binding_of(account).next;
+}
+
+bool grow_buckets() {
+  const unsigned bits = buckets == nullptr ? first_bucket_bits : bucket_bits + 1;
+  auto* larger = static_cast<std::uint32_t*>(own_map(sizeof(std::uint32_t) << bits));
+  if (larger == nullptr) return buckets != nullptr;
+  std::uint32_t* old = buckets;
+  const std::uint32_t old_count = old == nullptr ? 0 : 1u << bucket_bits;
+  buckets = larger;
+  bucket_bits = bits;
+  for (std::uint32_t i = 0; i < old_count; ++i)
+    for (std::uint32_t at = old[i]; at != 0;) {
+      const std::uint32_t account = at - 1;
+      at = binding_of(account).next;
+      put(account);
+    }
+  if (old != nullptr) own_unmap(old, sizeof(std::uint32_t) * old_count);
+  return true;
+}
+
+std::uint32_t find(std::uint32_t at, std::uint32_t scope, std::uint32_t kind, std::uint32_t node) {
+  for (; at != 0; at = binding_of(at - 1).next) {
+    const wire::account_key& key = segment.account_keys[at - 1];
+    if (binding_of(at - 1).scope == scope && key.scope == kind && key.node == node) break;
+  }
+  return at;
+}
+
+void bind(scope_record& record, std::uint32_t account) {
+  binding& of = binding_of(account);
+  __atomic_store_n(&of.scope, record.index, __ATOMIC_RELEASE);
+  of.sibling = record.first_account;
+  record.first_account = account + 1;
+  put(account);
+}
+
+// With the lock held. `owner`: writer + 1, or 0 for nobody.
+std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut,
+                           std::uint32_t owner) {
+  if ((buckets == nullptr || bound_ever > 1u << bucket_bits) && !grow_buckets()) return 0;
+  if (const std::uint32_t known = find(bucket_of(true, record.index, node), record.index, record.kind, node);
+      known != 0) {
+    std::uint32_t& has = segment.account_keys[known - 1].owner;
+    if (has == wire::owner_in_scope && owner != 0) __atomic_store_n(&has, owner | has, __ATOMIC_RELAXED);
+    return known - 1;
+  }
+  std::uint32_t account;
+  if (const std::uint32_t waiting = find(bucket_of(false, record.kind, node), 0, record.kind, node); waiting != 0) {
+    account = waiting - 1;
+    take_out(account);
+    // Nobody books in it between two scopes: whoever binds it may own it.
+    __atomic_store_n(&segment.account_keys[account].owner, owner | wire::owner_in_scope, __ATOMIC_RELAXED);
+  } else {
+    account = add_scope_account({node, record.kind, 0, owner | wire::owner_in_scope, path}, cut);
+    if (account == 0 || !make_room(account)) return 0;
+    ++bound_ever;
+  }
+  bind(record, account);
+  return account;
+}
+
+}  // namespace
+
+std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut) {
+  lock_guard held(bindings_lock);
+  return find_or_bind(record, node, path, cut, own.writer_id);
+}
+
+std::uint32_t bind_first_account(scope_record& record) {
+  const inner_lock_guard held(bindings_lock);
+  return find_or_bind(record, 0, 0, stack_cut::none, 0);
+}
+
+void unbind_accounts(scope_record& record) {
+  const inner_lock_guard held(bindings_lock);
+  for (std::uint32_t at = record.first_account; at != 0;) {
+    const std::uint32_t account = at - 1;
+    at = binding_of(account).sibling;
+    take_out(account);
+    __atomic_store_n(&binding_of(account).scope, 0, __ATOMIC_RELAXED);
+    put(account);
+  }
+  record.first_account = 0;
+}
+
+std::uint32_t scope_of_account(std::uint32_t account) {
+  const binding* chunk = __atomic_load_n(&chunks[account >> chunk_bits], __ATOMIC_ACQUIRE);
+  return chunk == nullptr ? 0 : __atomic_load_n(&chunk[account & (chunk_accounts - 1)].scope, __ATOMIC_ACQUIRE);
+}
+
+void reset_bindings() {
+  bindings_lock = 0;
+  for (binding*& chunk : chunks) {
+    if (chunk != nullptr) own_unmap(chunk, chunk_accounts * sizeof(binding));
+    chunk = nullptr;
+  }
+  if (buckets != nullptr) own_unmap(buckets, sizeof(std::uint32_t) << bucket_bits);
+  buckets = nullptr;
+  bucket_bits = 0;
+  bound_ever = 0;
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,182 @@
+#include "probe/scope/budget.hpp"
+
+#include "probe/account/registry.hpp"
+#include "probe/base/lock.hpp"
+#include "probe/scope/kinds.hpp"
+#include "probe/scope/usage.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+constexpr std::int64_t largest_lease = 64 * 1024;
+constexpr unsigned lease_shift = 3;  // an eighth of what is left, among the threads in the scope
+constexpr int reclaim_rounds = 3;
+
+std::int64_t load(const std::int64_t& value) {
+  return __atomic_load_n(&value, __ATOMIC_RELAXED);
+}
+
+std::int64_t fair_lease(const scope_record& record, std::int64_t left) {
+  if (left <= 0) return 0;
+  // Divided by the next power of two: this is asked at every event.
+  const std::uint32_t threads = __atomic_load_n(&record.contributors, __ATOMIC_RELAXED) | 1;
+  const std::int64_t fair = left >> (lease_shift + 32 - static_cast<unsigned>(__builtin_clz(threads)));
+  return fair < largest_lease ? fair : largest_lease;
+}
+
+// The lowest armed threshold; -1 is none.
+int next_threshold(const scope_record& record) {
+  const std::uint32_t armed = __atomic_load_n(&record.armed, __ATOMIC_RELAXED);
+  int lowest = -1;
+  for (std::uint32_t i = 0; i < record.threshold_count; ++i)
+    if ((armed >> i & 1) != 0 && (lowest < 0 || record.thresholds[i] < record.thresholds[lowest]))
+      lowest = static_cast<int>(i);
+  return lowest;
+}
+
+// Returns what threads hold of a scope's budget and do not use. A thread that is not booking now will wait for the lock
+// before it touches a lease, since it sees `revoking`; one that is booking keeps what it has.
+void take_leases_back(scope_record& record, scope_handle handle) {
+  lock_guard held(scopes_lock);
+  if (!names(handle, record.life)) return;
+  __atomic_store_n(&record.revoking, 1, __ATOMIC_SEQ_CST);
+  if (barrier_of_all_threads()) {
+    for (books* each = all_books(); each != nullptr; each = each->next_made) {
+      thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
+      if (of == nullptr || __atomic_load_n(&each->generation, __ATOMIC_ACQUIRE) == books::busy ||
+          __atomic_load_n(&of->holding, __ATOMIC_ACQUIRE))
+        continue;
+      std::uint16_t at = of->buckets[record.index % thread_scopes::bucket_count];
+      while (at != 0 && of->slots[at - 1].handle != handle) at = of->slots[at - 1].next;
+      if (at == 0) continue;
+      for (std::size_t r = 0; r < wire::resource_count; ++r) {
+        std::int64_t& pending = of->slots[at - 1].pending[r];
+        if (pending >= 0) continue;
+        __atomic_fetch_add(&record.committed[r], pending, __ATOMIC_RELAXED);
+        pending = 0;
+      }
+    }
+  }
+  __atomic_store_n(&record.revoking, 0, __ATOMIC_RELEASE);
+}
+
+admission lease(scope_slot& slot, std::size_t r, std::int64_t need, std::uint32_t& index) {
+  scope_record& record = *slot.of;
+  std::int64_t& committed = record.committed[r];
+  int rounds = 0;
+  bool looked = false;
+  for (std::int64_t now = load(committed);;) {
+    std::int64_t ceiling = record.limit[r];
+    if (const int next = r == live ? next_threshold(record) : -1; next >= 0) {
+      const std::int64_t threshold = record.thresholds[next];
+      if (need >= threshold - now) {
+        // Others may hold what they do not use.
+        if (!looked && __atomic_load_n(&record.contributors, __ATOMIC_RELAXED) > 1) {
+          looked = true;
+          take_leases_back(record, slot.handle);
+          now = load(committed);
+          continue;
+        }
+        const std::uint32_t bit = 1u << next;
+        if ((__atomic_fetch_and(&record.armed, ~bit, __ATOMIC_RELAXED) & bit) != 0) {
+          index = static_cast<std::uint32_t>(next);
+          return admission::threshold;
+        }
+        continue;
+      }
+      if (threshold - 1 < ceiling) ceiling = threshold - 1;
+    }
+    if (need > record.limit[r] - now) {
+      if (rounds++ == reclaim_rounds) {
+        index = static_cast<std::uint32_t>(r);
+        return admission::refused;
+      }
+      if (rounds > 1) sys::yield();
+      take_leases_back(record, slot.handle);
+      // This thread is booking, so its own lease stayed.
+      now = load(committed);
+      continue;
+    }
+    const std::int64_t take = need + fair_lease(record, ceiling - now - need);
+    if (__atomic_compare_exchange_n(&committed, &now, now + take, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      slot.pending[r] -= take;
+      return admission::granted;
+    }
+  }
+}
+
+}  // namespace
+
+bool waivers::has(const scope_record* record) const {
+  for (std::size_t i = 0; i < count; ++i)
+    if (of[i] == record) return true;
+  return false;
+}
+
+admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& met) {
+  const std::int64_t amounts[wire::resource_count] = {static_cast<std::int64_t>(bytes),
+                                                      static_cast<std::int64_t>(bytes), 1};
+  if (HL_UNLIKELY(amounts[live] < 0)) return admission::granted;  // the allocator will say no
+  for (scope_slot* slot = own.scopes->current; slot != nullptr; slot = slot->parent) {
+    scope_record& record = *slot->of;
+    if (!record.limited || waived.has(&record)) continue;
+    if (HL_UNLIKELY(__atomic_load_n(&record.revoking, __ATOMIC_ACQUIRE) != 0)) lock_guard wait(scopes_lock);
+    for (std::size_t r = 0; r < wire::resource_count; ++r) {
+      const std::int64_t need = slot->pending[r] + amounts[r];
+      if (need <= 0 || (record.limit[r] == no_limit && (r != live || record.threshold_count == 0))) continue;
+      if (const admission result = lease(*slot, r, need, met.index); result != admission::granted) {
+        met.record = &record;
+        met.scope = slot->handle;
+        return result;
+      }
+    }
+  }
+  return admission::granted;
+}
+
+void keep_lease_small(scope_slot& slot) {
+  scope_record& record = *slot.of;
+  if (HL_UNLIKELY(__atomic_load_n(&record.revoking, __ATOMIC_ACQUIRE) != 0)) lock_guard wait(scopes_lock);
+  const bool as_it_was = slot.pending[live] <= 0 && -slot.pending[live] <= slot.kept_bytes &&
+                         slot.pending[allocated] <= 0 && slot.pending[calls] <= 0;
+  if (HL_LIKELY(as_it_was)) return;
+  bool over = false;
+  for (std::size_t r = 0; r < wire::resource_count; ++r) {
+    std::int64_t& pending = slot.pending[r];
+    const bool bounded = record.limit[r] != no_limit || (r == live && record.threshold_count != 0);
+    if (!bounded && pending <= hold_back_of_scope_bytes && pending >= -hold_back_of_scope_bytes) continue;
+    if (pending > 0 || !bounded) {
+      // Let through, or without a limit.
+      const std::int64_t now = __atomic_add_fetch(&record.committed[r], pending, __ATOMIC_RELAXED);
+      over = over || now > record.limit[r];
+      pending = 0;
+    } else if (r == live) {
+      const std::int64_t now = load(record.committed[live]);
+      std::int64_t ceiling = record.limit[live];
+      if (const int next = next_threshold(record); next >= 0) ceiling = record.thresholds[next];
+      const std::int64_t fair = 2 * fair_lease(record, ceiling - now);
+      slot.kept_bytes = fair;
+      if (-pending > fair) {
+        const std::int64_t left = __atomic_add_fetch(&record.committed[live], pending + fair / 2, __ATOMIC_RELAXED);
+        pending = -(fair / 2);
+        for (std::uint32_t i = 0; i < record.threshold_count; ++i)
+          if (left < record.thresholds[i] - record.thresholds[i] / 8 &&
+              (__atomic_load_n(&record.armed, __ATOMIC_RELAXED) >> i & 1) == 0)
+            __atomic_fetch_or(&record.armed, 1u << i, __ATOMIC_RELAXED);
+      }
+    }
+  }
+  if (over) note_overdraft(record.kind);
+}
+
+bool add_threshold(scope_record& record, std::int64_t live_bytes) {
+  if (record.threshold_count == threshold_limit) return false;
+  const std::uint32_t at = record.threshold_count;
+  record.thresholds[at] = live_bytes;
+  __atomic_store_n(&record.threshold_count, at + 1, __ATOMIC_RELEASE);
+  record.limited = record.gated = true;
+  __atomic_fetch_or(&record.armed, 1u << at, __ATOMIC_RELAXED);
+  return true;
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,38 @@
+// Budgets: leases taken in advance, so that what is used never passes a limit.
+#pragma once
+
+#include "probe/scope/slots.hpp"
+
+namespace heapledger::probe {
+
+enum class admission { granted, threshold, refused };
+
+// What an allocation met that is not simply granted.
+struct obstacle {
+  scope_record* record;
+  scope_handle scope;
+  std::uint32_t index;  // which threshold, or which resource
+};
+
+// Scopes that let one allocation pass although it is over their budgets.
+struct waivers {
+  static constexpr std::size_t capacity = 32;
+  std::size_t count = 0;
+  const scope_record* of[capacity];
+  bool has(const scope_record* record) const;
+  void add(const scope_record* record) {
+    if (count < capacity) of[count++] = record;
+  }
+};
+
+// Takes leases for one allocation in the current scope and all above it. `own` is taken, and settled: in scopes with
+// budgets it is after each event.
+admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& met);
+
+// After a change: a lease that is larger than it should be goes back; what is over budget is written down.
+void keep_lease_small(scope_slot& slot);
+
+// A place in live bytes that somebody wants to hear of; false when there are too many. With the lock held.
+bool add_threshold(scope_record& record, std::int64_t live_bytes);
+
+}  // namespace heapledger::probe

@@ -1,0 +1,148 @@
+// What scopes add to events: where an allocation is booked, and whom a free credits.
+#include "probe/base/lock.hpp"
+#include "probe/scope/accounts.hpp"
+#include "probe/scope/slots.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+wire::cell& own_cell(books& own, std::uint32_t account) {
+  if ((segment.account_keys[account].owner & ~wire::owner_in_scope) == own.writer_id) return segment.accounts[account];
+  wire::cell& delta = own.deltas[delta_slot(own, account)];
+  return HL_LIKELY(delta.id == account + 1) ? delta : delta_cell_slow(own, account);
+}
+
+// An event of this thread in a scope that it is not in.
+void book_elsewhere(books& own, std::uint32_t scope, const totals& did) {
+  if (thread_scopes_of(own) == nullptr) return;
+  thread_scopes& mine = *own.scopes;
+  {
+    changing counters(mine);
+    mine.excluded += did;
+  }
+  scope_record* record = record_at(scope);
+  if (record == nullptr) return;
+  const scope_handle handle = handle_of(*record, settled_life(*record));
+  if (scope_slot* slot = slot_of(own, *record, handle); slot != nullptr) {
+    {
+      changing counters(mine);
+      slot->counts += did;
+    }
+    apply(slot, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
+          static_cast<std::int64_t>(did.allocations));
+    return;
+  }
+  fold_directly(*record, did);
+}
+
+}  // namespace
+
+bool in_scope(const books& own) {
+  return own.scopes->current != nullptr;
+}
+
+account_cell scope_account_cell(books& own, std::uint64_t path) {
+  thread_scopes& mine = *own.scopes;
+  const scope_slot& slot = *mine.current;
+  thread_scopes::known_account& known =
+      mine.known[(path ^ slot.handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::cache_bits)];
+  std::uint32_t account = known.account;
+  if (HL_UNLIKELY(known.scope != slot.handle || known.path != path)) {
+    const signals_blocked quiet;
+    account = bind_account(own, *slot.of, own.stack.node(), path, own.stack.cut());
+    if (account == 0) {
+      own.forget_recent();
+      return {slot.of->base_account, &own_cell(own, slot.of->base_account)};
+    }
+    known = {slot.handle, path, account};
+  }
+  wire::cell& cell = own_cell(own, account);
+  // In a scope with a budget the shortcut stays unset: each allocation takes the way that asks for a lease.
+  if (HL_LIKELY(!own.gated && !is_lost(cell))) {
+    own.recent_account = account;
+    own.recent_cell = &cell;
+  } else {
+    own.forget_recent();
+  }
+  return {account, &cell};
+}
+
+account_cell stackless_account_cell(books& own) {
+  const bool inside = own.scopes != nullptr && in_scope(own);
+  const std::uint32_t account = inside ? own.scopes->current->of->base_account : 0;
+  return {account, &own_cell(own, account)};
+}
+
+account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t path) {
+  std::uint32_t account;
+  if (own.scopes != nullptr && in_scope(own)) {
+    scope_record& record = *own.scopes->current->of;
+    account = bind_account(own, record, node, path, stack_cut::none);
+    if (account == 0) account = record.base_account;
+  } else {
+    account = account_outside_scopes(own, node, path);
+  }
+  return {account, &own_cell(own, account)};
+}
+
+void forget_scope_accounts(thread_scopes& of) {
+  for (thread_scopes::known_account& each : of.known) each = {};
+}
+
+void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes) {
+  wire::cell& cell = own_cell(own, account);
+  settle_peak(cell);
+  const std::uint32_t scope = scope_of_account(account);
+  const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
+  if (scope == (current != nullptr ? current->of->index : 0)) {
+    add_free(own, cell, block, bytes);
+    if (own.gated) settle(own);
+  } else {
+    if (own.scopes != nullptr && own.scopes->current != nullptr) settle(own);
+    add_free(own, cell, block, bytes);
+    book_elsewhere(own, scope, {0, 0, 1, bytes});
+    if (own.scopes != nullptr && own.scopes->current != nullptr) set_scope_mark(own);
+  }
+  if (HL_UNLIKELY(own.live < own.publish_below)) publish_live(own);
+}
+
+HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes) {
+  wire::cell& cell = own_cell(own, account);
+  take_back_pair(cell.frees, bytes);
+  take_back_pair(own.thread->frees, bytes);
+  own.live += static_cast<std::int64_t>(bytes);
+  const std::uint32_t scope = scope_of_account(account);
+  const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
+  if (scope != (current != nullptr ? current->of->index : 0))
+    book_elsewhere(own, scope, {0, 0, ~std::uint64_t{0}, 0 - std::uint64_t{bytes}});
+  settle_scope(own);
+}
+
+HL_COLD void settle_scope(books& own) {
+  if (own.scopes == nullptr || own.scopes->current == nullptr) return;
+  settle(own);
+  set_scope_mark(own);
+}
+
+HL_COLD bool scope_peak_passed(books& own) {
+  thread_scopes& mine = *own.scopes;
+  if (mine.current == nullptr) return true;
+  settle(own);
+  note_peaks(mine);
+  set_scope_mark(own);
+  return own.live > mine.process_mark;
+}
+
+HL_COLD void set_peak_mark(books& own, std::int64_t mark) {
+  own.peak_mark = mark;
+  if (own.scopes == nullptr || own.scopes->current == nullptr) return;
+  own.scopes->process_mark = mark;
+  set_scope_mark(own);
+}
+
+HL_COLD std::int64_t process_peak_mark(const books& own) {
+  const bool in = own.scopes != nullptr && own.scopes->current != nullptr;
+  return in ? own.scopes->process_mark : own.peak_mark;
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,140 @@
+// What a scope is: its record, shared by all threads, and the life of records. docs/scopes.md says how it all works.
+//
+// A record is recycled; a handle names one use of it. Records never move, and their memory is never given back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "probe/base/attributes.hpp"
+#include "wire/segment.hpp"
+
+namespace heapledger::probe {
+
+using scope_handle = std::uint64_t;  // generation << 32 | index; 0 is the whole process
+
+inline constexpr std::int64_t no_limit = INT64_MAX / 4;
+inline constexpr std::size_t live = static_cast<std::size_t>(wire::resource::live_bytes);
+inline constexpr std::size_t allocated = static_cast<std::size_t>(wire::resource::allocated_bytes);
+inline constexpr std::size_t calls = static_cast<std::size_t>(wire::resource::allocations);
+
+// What a thread or a scope did.
+struct totals {
+  std::uint64_t allocations, allocated_bytes, frees, freed_bytes;
+
+  std::int64_t live_bytes() const { return static_cast<std::int64_t>(allocated_bytes - freed_bytes); }
+  totals& operator+=(const totals& other) {
+    allocations += other.allocations;
+    allocated_bytes += other.allocated_bytes;
+    frees += other.frees;
+    freed_bytes += other.freed_bytes;
+    return *this;
+  }
+  totals& operator-=(const totals& other) {
+    allocations -= other.allocations;
+    allocated_bytes -= other.allocated_bytes;
+    frees -= other.frees;
+    freed_bytes -= other.freed_bytes;
+    return *this;
+  }
+};
+
+enum class scope_state : std::uint64_t { unused, open, closed, retiring };
+
+// What happened in a scope, for the one function that its maker attached.
+enum class scope_event : int { threshold = 1, exceeded = 2 };
+struct scope_notice {
+  scope_handle scope;
+  scope_event what;
+  std::uint32_t index;  // threshold: which; exceeded: wire::resource
+  std::uint64_t requested_bytes;
+};
+using scope_notify = void (*)(void* user, const scope_notice* notice);
+using scope_destroy = void (*)(void* user);
+
+inline constexpr std::uint32_t threshold_limit = 4;
+
+struct alignas(64) scope_record {
+  // Read by every event in the scope; changes only when the scope begins or ends.
+  std::uint64_t life;  // generation << 32 | scope_state
+  std::uint32_t index;
+  std::uint32_t kind;
+  scope_record* parent;  // nullptr: the process
+  std::int64_t limit[wire::resource_count];
+  bool limited;            // a limit or a threshold of its own
+  bool gated;              // the same of it or of an ancestor
+  bool fail;               // over budget, allocations fail
+  std::uint32_t revoking;  // leases are being taken back: wait for the lock before using one
+  std::uint32_t base_account;
+
+  // Written by all threads, seldom.
+  alignas(64) std::int64_t committed[wire::resource_count];
+  std::int64_t peak_bytes;
+  std::uint32_t contributors;  // threads with a slot
+  std::uint32_t armed;         // thresholds that have not been crossed, a bit each
+  std::uint32_t folds_begun, folds_ended;
+
+  alignas(64) totals folded;  // of slots that were given up
+  totals below;               // of descendants that were recycled
+
+  // Under the lock.
+  alignas(64) scope_record* first_child;
+  scope_record* next_sibling;
+  scope_record* previous_sibling;
+  scope_record* next;           // in the list of closed, finished or free records
+  std::uint32_t first_account;  // + 1
+  std::uint32_t threshold_count;
+  std::int64_t thresholds[threshold_limit];
+  void* user;
+  scope_notify notify;
+  scope_destroy destroy;
+};
+
+inline scope_state state_of(std::uint64_t life) {
+  return static_cast<scope_state>(life & 3);
+}
+inline std::uint64_t load_life(const scope_record& record) {
+  return __atomic_load_n(&record.life, __ATOMIC_ACQUIRE);
+}
+inline scope_handle handle_of(const scope_record& record, std::uint64_t life) {
+  return (life & ~std::uint64_t{0xffffffff}) | record.index;
+}
+inline std::uint32_t index_of(scope_handle handle) {
+  return static_cast<std::uint32_t>(handle);
+}
+// Whether the handle still names this record, whatever its state.
+inline bool names(scope_handle handle, std::uint64_t life) {
+  return (handle ^ life) >> 32 == 0 && state_of(life) != scope_state::unused;
+}
+// The record's life once nobody is about to retire it.
+std::uint64_t settled_life(const scope_record& record);
+
+// nullptr where no such record was ever made.
+scope_record* record_at(std::uint32_t index);
+
+struct scope_budget {
+  std::int64_t limit[wire::resource_count];
+  bool fail;
+};
+
+// 0 when there is no room, which is counted; the scope's work is then its parent's.
+scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget);
+void close_scope(scope_handle handle);
+// The nearest ancestor of the scope that is open, or the scope itself; 0 is the process.
+scope_handle nearest_open(scope_handle handle);
+
+// One of the records that were recycled and have something to destroy, already free for use: call until nullptr.
+struct scope_remains {
+  scope_destroy destroy;
+  void* user;
+};
+bool take_remains(scope_remains& out);
+
+// Takes the lock of the table of scopes; for usage.cpp and budget.cpp, which look at the books of all threads.
+extern std::uint32_t scopes_lock;
+// Makes the stores of all threads visible, or those before it visible to them; false where the kernel cannot.
+bool barrier_of_all_threads();
+
+void reset_scopes();  // new books: every handle is stale
+
+}  // namespace heapledger::probe

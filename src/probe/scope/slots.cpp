@@ -1,0 +1,295 @@
+#include "probe/scope/slots.hpp"
+
+#include "probe/base/lock.hpp"
+#include "probe/base/own_memory.hpp"
+#include "probe/scope/accounts.hpp"
+#include "probe/scope/budget.hpp"
+#include "probe/scope/kinds.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+std::int64_t load(const std::int64_t& value) {
+  return __atomic_load_n(&value, __ATOMIC_RELAXED);
+}
+
+// What lives in the slot's scope and below, as far as this thread can see.
+std::int64_t seen_live(const scope_slot& slot) {
+  return load(slot.of->committed[live]) + slot.pending[live];
+}
+
+void note_peak(scope_record& record, std::int64_t bytes) {
+  std::int64_t known = load(record.peak_bytes);
+  if (HL_LIKELY(bytes <= known)) return;
+  while (bytes > known)
+    if (__atomic_compare_exchange_n(&record.peak_bytes, &known, bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+  note_peak_of_kind(record.kind, bytes);
+}
+
+bool stale(const scope_slot& slot) {
+  return !names(slot.handle, settled_life(*slot.of));
+}
+
+void unlink(thread_scopes& mine, scope_slot& slot) {
+  const auto number = static_cast<std::uint16_t>(&slot - mine.slots + 1);
+  std::uint16_t* at = &mine.buckets[index_of(slot.handle) % thread_scopes::bucket_count];
+  while (*at != number) at = &mine.slots[*at - 1].next;
+  *at = slot.next;
+}
+
+void fold(scope_slot& slot) {
+  scope_record& to = *slot.of;
+  __atomic_fetch_add(&to.folds_begun, 1, __ATOMIC_ACQ_REL);
+  __atomic_fetch_add(&to.folded.allocations, slot.counts.allocations, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&to.folded.allocated_bytes, slot.counts.allocated_bytes, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&to.folded.frees, slot.counts.frees, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&to.folded.freed_bytes, slot.counts.freed_bytes, __ATOMIC_RELAXED);
+  for (std::size_t r = 0; r < wire::resource_count; ++r)
+    if (slot.pending[r] != 0) __atomic_fetch_add(&to.committed[r], slot.pending[r], __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&to.contributors, 1, __ATOMIC_RELAXED);
+  slot.counts = {};
+  for (std::int64_t& each : slot.pending) each = 0;
+  __atomic_fetch_add(&to.folds_ended, 1, __ATOMIC_ACQ_REL);
+}
+
+// Gives a slot up; what it holds goes to its scope, unless that was recycled, and has it already.
+void give_up(thread_scopes& mine, scope_slot& slot) {
+  const bool kept = !slot.hidden && !stale(slot);  // may wait, and must not while readers wait for us
+  changing now(mine);
+  if (kept) fold(slot);
+  if (!slot.hidden) unlink(mine, slot);
+  if (slot.parent != nullptr) --slot.parent->children;
+  slot = {};
+}
+
+scope_slot* free_slot(thread_scopes& mine) {
+  for (std::uint32_t looked = 0; looked < 2 * thread_scopes::slot_count; ++looked) {
+    scope_slot& slot = mine.slots[mine.hand];
+    mine.hand = (mine.hand + 1) % thread_scopes::slot_count;
+    if (slot.handle == 0) return &slot;
+    if (slot.children != 0 || &slot == mine.current) continue;
+    if (slot.recently_used && looked < thread_scopes::slot_count) {
+      slot.recently_used = false;
+      continue;
+    }
+    give_up(mine, slot);
+    return &slot;
+  }
+  return nullptr;
+}
+
+HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle handle) {
+  thread_scopes& mine = *own.scopes;
+  scope_slot* parent = nullptr;
+  if (record.parent != nullptr) {
+    parent = slot_of(own, *record.parent, handle_of(*record.parent, load_life(*record.parent)));
+    if (parent == nullptr) return nullptr;
+    ++parent->children;  // keeps it where it is
+  }
+  scope_slot* slot = free_slot(mine);
+  if (slot == nullptr) {
+    if (parent != nullptr) --parent->children;
+    return nullptr;
+  }
+  __atomic_fetch_add(&record.contributors, 1, __ATOMIC_RELAXED);
+  changing now(mine);
+  *slot = {};
+  slot->of = &record;
+  slot->parent = parent;
+  std::uint16_t& bucket = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
+  slot->next = bucket;
+  slot->handle = handle;
+  slot->recently_used = true;
+  bucket = static_cast<std::uint16_t>(slot - mine.slots + 1);
+  return slot;
+}
+
+scope_slot* known_slot(thread_scopes& mine, scope_handle handle) {
+  std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
+  while (at != 0 && mine.slots[at - 1].handle != handle) at = mine.slots[at - 1].next;
+  if (HL_UNLIKELY(at == 0)) return nullptr;
+  mine.slots[at - 1].recently_used = true;
+  return &mine.slots[at - 1];
+}
+
+// For a scope that this thread has not met lately; `to` becomes what is entered instead, where it is not open.
+HL_COLD scope_slot* slot_to_enter(books& own, scope_handle& to) {
+  to = nearest_open(to);
+  scope_record* record = record_at(index_of(to));
+  if (record == nullptr) return nullptr;
+  scope_slot* slot = slot_of(own, *record, to);
+  if (slot == nullptr) {
+    count_loss(wire::loss::scopes_full);
+    to = 0;
+  }
+  return slot;
+}
+
+totals load_totals(const wire::thread& thread) {
+  const auto* pair = reinterpret_cast<const __m128i*>(&thread.allocations);
+  alignas(16) totals all;
+  _mm_store_si128(reinterpret_cast<__m128i*>(&all.allocations), _mm_load_si128(pair));
+  _mm_store_si128(reinterpret_cast<__m128i*>(&all.frees), _mm_load_si128(pair + 1));
+  return all;
+}
+
+}  // namespace
+
+void set_scope_mark(books& own) {
+  thread_scopes& mine = *own.scopes;
+  std::int64_t room = INT64_MAX / 2;
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent) {
+    const std::int64_t here = load(slot->of->peak_bytes) - seen_live(*slot);
+    if (here < room) room = here;
+  }
+  mine.scope_mark = own.live + room;
+  own.peak_mark = mine.scope_mark < mine.process_mark ? mine.scope_mark : mine.process_mark;
+}
+
+void note_peaks(const thread_scopes& mine) {
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent)
+    note_peak(*slot->of, seen_live(*slot));
+}
+
+void settle(books& own) {
+  thread_scopes& mine = *own.scopes;
+  const totals now = net_totals(own);
+  totals did = now;
+  did -= mine.mark;
+  if ((did.allocations | did.frees) == 0) return;
+  {
+    changing counters(mine);
+    mine.current->counts += did;
+    mine.mark = now;
+  }
+  apply(mine.current, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
+        static_cast<std::int64_t>(did.allocations));
+}
+
+void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_bytes, std::int64_t allocations) {
+  for (; slot != nullptr; slot = slot->parent) {
+    scope_record& record = *slot->of;
+    if (live_bytes < 0) note_peak(record, seen_live(*slot));
+    slot->pending[live] += live_bytes;
+    if (HL_UNLIKELY(record.limited)) {
+      if (record.limit[allocated] != no_limit) slot->pending[allocated] += allocated_bytes;
+      if (record.limit[calls] != no_limit) slot->pending[calls] += allocations;
+      keep_lease_small(*slot);
+    } else if (__atomic_load_n(&record.contributors, __ATOMIC_RELAXED) > 1 &&
+               (slot->pending[live] > hold_back_of_scope_bytes || slot->pending[live] < -hold_back_of_scope_bytes)) {
+      const std::int64_t now = __atomic_add_fetch(&record.committed[live], slot->pending[live], __ATOMIC_RELAXED);
+      slot->pending[live] = 0;
+      note_peak(record, now);
+    }
+  }
+}
+
+totals net_totals(const books& own) {
+  totals all = load_totals(*own.thread);
+  all -= own.scopes->excluded;
+  return all;
+}
+
+void fold_directly(scope_record& record, const totals& did) {
+  scope_slot once{};
+  once.of = &record;
+  __atomic_fetch_add(&record.contributors, 1, __ATOMIC_RELAXED);
+  once.counts = did;
+  fold(once);
+  for (scope_record* each = &record; each != nullptr; each = each->parent)
+    __atomic_fetch_add(&each->committed[live], did.live_bytes(), __ATOMIC_RELAXED);
+}
+
+thread_scopes* thread_scopes_of(books& own) {
+  if (HL_LIKELY(own.scopes != nullptr)) return own.scopes;
+  auto* fresh = static_cast<thread_scopes*>(own_map(sizeof(thread_scopes)));
+  if (fresh == nullptr) {
+    count_loss(wire::loss::scopes_full);
+    return nullptr;
+  }
+  fresh->process_mark = own.peak_mark;
+  __atomic_store_n(&own.scopes, fresh, __ATOMIC_RELEASE);
+  return fresh;
+}
+
+scope_slot* slot_of(books& own, scope_record& record, scope_handle handle) {
+  thread_scopes& mine = *own.scopes;
+  if (scope_slot* known = known_slot(mine, handle); HL_LIKELY(known != nullptr)) return known;
+  std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
+  while (at != 0) {
+    scope_slot& slot = mine.slots[at - 1];
+    at = slot.next;
+    if (index_of(slot.handle) != index_of(handle)) continue;
+    // Of a scope that had this record before.
+    if (slot.children == 0) {
+      give_up(mine, slot);
+    } else {
+      changing now(mine);
+      unlink(mine, slot);
+      slot.hidden = true;
+    }
+  }
+  return make_slot(own, record, handle);
+}
+
+scope_handle switch_scope(books& own, scope_handle to) {
+  if (to == 0 && own.scopes == nullptr) return 0;
+  if (thread_scopes_of(own) == nullptr) return 0;
+  thread_scopes& mine = *own.scopes;
+  const scope_handle from = mine.current != nullptr ? mine.current->handle : 0;
+  if (from == to) return from;
+  if (mine.current != nullptr) {
+    settle(own);
+    note_peaks(mine);
+  }
+  for (;;) {
+    scope_slot* slot = to != 0 ? known_slot(mine, to) : nullptr;
+    if (HL_UNLIKELY(slot == nullptr && to != 0)) slot = slot_to_enter(own, to);
+    {
+      changing now(mine);
+      __atomic_store_n(&mine.current_index, slot != nullptr ? slot->of->index : 0, __ATOMIC_RELAXED);
+      mine.current = slot;
+      mine.mark = net_totals(own);
+    }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
+    if (slot == nullptr) break;
+    const std::uint64_t life = load_life(*slot->of);
+    if (HL_LIKELY(names(to, life) && state_of(life) == scope_state::open)) break;
+    to = nearest_open(to);
+  }
+  own.forget_recent();
+  if (from == 0) mine.process_mark = own.peak_mark;
+  if (mine.current != nullptr) {
+    own.id = nobodys_accounts;
+    own.gated = mine.current->of->gated || mine.nested;
+    set_scope_mark(own);
+  } else {
+    own.id = own.writer_id;
+    own.gated = false;
+    own.peak_mark = mine.process_mark;
+  }
+  return from;
+}
+
+void leave_scopes(books& own) {
+  if (own.scopes == nullptr) return;
+  switch_scope(own, 0);
+  own.scopes->spare = 0;
+  own.scopes->holding = own.scopes->notifying = own.scopes->nested = own.scopes->borrowed = false;
+}
+
+void borrow_scope(books& nested, const books& outer) {
+  if (outer.scopes == nullptr || thread_scopes_of(nested) == nullptr) return;
+  thread_scopes& mine = *nested.scopes;
+  const scope_slot* there = outer.scopes->current;
+  mine.nested = true;
+  if (mine.current != nullptr && !mine.borrowed) return;
+  switch_scope(nested, there != nullptr ? there->handle : 0);
+  mine.borrowed = true;
+}
+
+void mend_scopes(books& own) {
+  if (own.scopes != nullptr && own.scopes->sequence % 2 != 0) ++own.scopes->sequence;
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,111 @@
+// One thread's part in scopes: where it is, and what it did in each scope.
+//
+// Written by its thread alone, under an odd sequence number when a reader must not look; leases are taken back from
+// threads that are not booking (budget.cpp).
+#pragma once
+
+#include "probe/account/cells.hpp"
+#include "probe/scope/scope.hpp"
+
+namespace heapledger::probe {
+
+struct alignas(64) scope_slot {
+  scope_handle handle;  // 0: free
+  scope_record* of;
+  scope_slot* parent;
+  totals counts;
+  std::int64_t pending[wire::resource_count];  // used, and not in of->committed
+  std::int64_t kept_bytes;                     // a lease up to this need not be looked at
+  std::uint16_t next;                          // slot + 1 in the same bucket
+  std::uint16_t children;                      // slots whose parent this is: they keep it
+  bool recently_used;
+  bool hidden;  // not in its bucket any more: the record was recycled, but children point here
+};
+static_assert(sizeof(scope_slot) == 128);
+
+// What operator new throws about.
+struct refusal {
+  scope_handle scope;
+  std::uint32_t resource;
+  std::uint64_t requested_bytes;
+};
+
+struct thread_scopes {
+  static constexpr std::uint32_t slot_count = 256;
+  static constexpr std::uint32_t bucket_count = 512;
+  static constexpr unsigned cache_bits = 9;
+  static constexpr std::uint32_t cache_count = 1u << cache_bits;
+  struct known_account {
+    scope_handle scope;
+    std::uint64_t path;
+    std::uint32_t account;
+  };
+
+  std::uint32_t sequence;  // odd: being changed
+  std::uint32_t current_index;
+  scope_slot* current;
+  totals mark;      // net_totals() when the open difference was last added to the current slot
+  totals excluded;  // events of this thread that were not the current scope's
+  std::int64_t process_mark;
+  std::int64_t scope_mark;
+  std::uint32_t spare;  // inside code that must not fail
+  bool holding;         // leases must stay: a realloc may have to be undone
+  bool notifying;
+  bool nested;    // of a signal handler that interrupted a booking: settled after each event
+  bool borrowed;  // the current scope is the interrupted one
+  refusal last_refusal;
+  std::uint32_t hand;
+  std::uint16_t buckets[bucket_count];  // slot + 1
+  known_account known[cache_count];
+  scope_slot slots[slot_count];
+};
+
+// While a thread changes what readers look at.
+class changing {
+ public:
+  explicit changing(thread_scopes& of) : of_(of) {
+    __atomic_store_n(&of_.sequence, of_.sequence + 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // stores are seen in order on x86
+  }
+  ~changing() {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&of_.sequence, of_.sequence + 1, __ATOMIC_RELEASE);
+  }
+  changing(const changing&) = delete;
+  changing& operator=(const changing&) = delete;
+
+ private:
+  thread_scopes& of_;
+};
+
+inline constexpr std::int64_t hold_back_of_scope_bytes = 32 * 1024;
+inline constexpr std::uint32_t nobodys_accounts = std::uint32_t{1} << 30;
+
+// nullptr when there is no memory.
+thread_scopes* thread_scopes_of(books& own);
+
+// Enters a scope, or the nearest open ancestor of it; returns where the thread was. `own` is taken.
+scope_handle switch_scope(books& own, scope_handle to);
+void leave_scopes(books& own);  // the thread ends
+// A handler's books are where the interrupted ones are, unless the handler entered a scope itself.
+void borrow_scope(books& nested, const books& outer);
+void mend_scopes(books& own);  // after an event that was left by longjmp
+
+// Where this thread books what has no stack, or another one than the thread's own, in its current scope.
+account_cell stackless_account_cell(books& own);
+account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t path);
+
+scope_slot* slot_of(books& own, scope_record& record, scope_handle handle);
+// The thread's totals without what belongs to other scopes.
+totals net_totals(const books& own);
+// The open difference goes to the current slot.
+void settle(books& own);
+// How far the thread's live bytes may rise before the current scope or an ancestor is at a peak.
+void set_scope_mark(books& own);
+void note_peaks(const thread_scopes& mine);
+// Books what was done in a scope for which this thread can have no slot.
+void fold_directly(scope_record& record, const totals& did);
+// Adds a change to a slot's scope and its ancestors.
+void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_bytes, std::int64_t allocations);
+
+}  // namespace heapledger::probe

@@ -1,0 +1,115 @@
+#include "probe/scope/usage.hpp"
+
+#include "probe/account/registry.hpp"
+#include "probe/base/lock.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+constexpr unsigned patience = 1000;  // looks at a thread that is changing its slots
+constexpr unsigned before_yielding = 50;
+
+const scope_slot* find_slot(const thread_scopes& of, scope_handle handle) {
+  std::uint32_t at = __atomic_load_n(&of.buckets[index_of(handle) % thread_scopes::bucket_count], __ATOMIC_RELAXED);
+  // The chain may change under us: then the sequence number says so, but the walk must end.
+  for (std::uint32_t steps = 0; at != 0 && at <= thread_scopes::slot_count && steps < thread_scopes::slot_count;
+       ++steps) {
+    const scope_slot& slot = of.slots[at - 1];
+    if (__atomic_load_n(&slot.handle, __ATOMIC_RELAXED) == handle) return &slot;
+    at = __atomic_load_n(&slot.next, __ATOMIC_RELAXED);
+  }
+  return nullptr;
+}
+
+// With the thread's open difference, if it is in the scope.
+bool read_thread(const books& thread, const thread_scopes& of, scope_handle handle, totals& out) {
+  for (unsigned tried = 0; tried < patience; ++tried) {
+    if (tried > before_yielding) sys::yield();
+    const std::uint32_t before = __atomic_load_n(&of.sequence, __ATOMIC_ACQUIRE);
+    if (before % 2 != 0) continue;
+    totals found{};
+    if (const scope_slot* slot = find_slot(of, handle); slot != nullptr) {
+      found = slot->counts;
+      if (__atomic_load_n(&of.current, __ATOMIC_RELAXED) == slot) {
+        found += net_totals(thread);
+        found -= of.mark;
+      }
+    }
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&of.sequence, __ATOMIC_RELAXED) != before) continue;
+    out += found;
+    return true;
+  }
+  return false;
+}
+
+void add_usage(const scope_record& record, scope_handle handle, bool alone, totals& sum) {
+  totals did;
+  for (unsigned tried = 0; tried < patience && !sum_of_threads(record, handle, did); ++tried) sys::yield();
+  sum += did;
+  if (alone) return;
+  sum += record.below;
+  for (const scope_record* child = record.first_child; child != nullptr; child = child->next_sibling)
+    add_usage(*child, handle_of(*child, child->life), false, sum);
+}
+
+void usage_of_process(scope_usage& out) {
+  const wire::segment_header& header = *segment.header;
+  totals sum{};
+  const std::uint32_t count = __atomic_load_n(&header.thread_count, __ATOMIC_ACQUIRE);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const wire::thread& thread = segment.threads[i];
+    sum += {thread.allocations, thread.allocated_bytes, thread.frees, thread.freed_bytes};
+  }
+  const std::int64_t known = __atomic_load_n(&header.peak_bytes, __ATOMIC_RELAXED);
+  out = {sum.live_bytes(),
+         static_cast<std::int64_t>(sum.allocations - sum.frees),
+         known,
+         sum.allocated_bytes,
+         sum.allocations,
+         sum.frees,
+         header.threaded != 0 ? static_cast<std::int64_t>(header.hold_back_bytes) * registered_books() : 0};
+}
+
+}  // namespace
+
+bool has_slot(const thread_scopes& of, scope_handle handle) {
+  return find_slot(of, handle) != nullptr;
+}
+
+bool sum_of_threads(const scope_record& record, scope_handle handle, totals& out) {
+  out = {};
+  const std::uint32_t ended = __atomic_load_n(&record.folds_ended, __ATOMIC_ACQUIRE);
+  const std::uint32_t begun = __atomic_load_n(&record.folds_begun, __ATOMIC_ACQUIRE);
+  if (begun != ended) return false;
+  for (const books* each = all_books(); each != nullptr; each = each->next_made) {
+    const thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
+    if (of != nullptr && !read_thread(*each, *of, handle, out)) return false;
+  }
+  out += record.folded;
+  return __atomic_load_n(&record.folds_begun, __ATOMIC_ACQUIRE) == begun;
+}
+
+bool usage_of(scope_handle handle, bool alone, scope_usage& out) {
+  if (handle == 0) {
+    usage_of_process(out);
+  } else {
+    lock_guard held(scopes_lock);
+    const scope_record* record = record_at(index_of(handle));
+    if (record == nullptr || !names(handle, record->life)) return false;
+    totals sum{};
+    add_usage(*record, handle, alone, sum);
+    const std::uint32_t threads = __atomic_load_n(&record->contributors, __ATOMIC_RELAXED);
+    out = {sum.live_bytes(),
+           static_cast<std::int64_t>(sum.allocations - sum.frees),
+           __atomic_load_n(&record->peak_bytes, __ATOMIC_RELAXED),
+           sum.allocated_bytes,
+           sum.allocations,
+           sum.frees,
+           threads > 1 ? 2 * hold_back_of_scope_bytes * threads : 0};
+  }
+  if (out.live_bytes > out.peak_bytes) out.peak_bytes = out.live_bytes;
+  return true;
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,22 @@
+// What a scope used, added up from the shared counters and all threads.
+#pragma once
+
+#include "probe/scope/slots.hpp"
+
+namespace heapledger::probe {
+
+struct scope_usage {
+  std::int64_t live_bytes, live_blocks, peak_bytes;
+  std::uint64_t allocated_bytes, allocations, frees;
+  std::int64_t error_bytes;
+};
+
+// `alone`: without descendants. False for a handle that names nothing any more.
+bool usage_of(scope_handle handle, bool alone, scope_usage& out);
+
+// For recycling, with the lock held.
+bool has_slot(const thread_scopes& of, scope_handle handle);
+// What all threads did in one scope; false where they would not hold still.
+bool sum_of_threads(const scope_record& record, scope_handle handle, totals& out);
+
+}  // namespace heapledger::probe

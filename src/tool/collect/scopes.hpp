@@ -1,0 +1,29 @@
+// The kinds of scopes in a segment, checked: what each is called, and what is known of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tool/collect/segment_copy.hpp"
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::collect {
+
+class scope_reader {
+ public:
+  // Fills `scopes` of the profile. A kind whose parent does not stand before it is nobody's child.
+  scope_reader(const segment_copy& segment, profile& to);
+
+  // 0 is the whole process, also for an account of a kind that is not there.
+  std::uint32_t kind_of(const wire::account_key& key) const { return key.scope < paths_.size() ? key.scope : 0; }
+  // Throws input_error when all that was asked for is more than any program has.
+  const std::vector<std::string>& path_of(std::uint32_t kind);
+
+ private:
+  const std::string& source_;
+  std::vector<std::vector<std::string>> paths_;
+  std::uint64_t names_asked_ = 0;
+};
+
+}  // namespace heapledger::collect

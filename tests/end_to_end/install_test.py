@@ -1,0 +1,55 @@
+"""What is installed is enough for somebody else's project: by CMake, by pkg-config, in C and in C++, with the probe and without."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+import ledger
+
+BUILD = os.path.dirname(os.path.dirname(ledger.BIN))
+CONSUMER = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "consumer"))
+
+
+def run(*command, env=None):
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=ledger.TIMEOUT)
+    if done.returncode != 0:
+        raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+class Installed(ledger.Case):
+    def setUp(self):
+        super().setUp()
+        self.prefix = self.path("prefix")
+        run("cmake", "--install", BUILD, "--prefix", self.prefix)
+        self.env = ledger.plain_environment({"HEAPLEDGER_OUTPUT": self.path("%e.%p.hlp")})
+        self.probe = os.path.join(self.prefix, "lib", "heapledger", "libheapledger.so")
+
+    def test_cmake(self):
+        build = self.path("build")
+        run("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DCMAKE_BUILD_TYPE=Release")
+        run("cmake", "--build", build)
+        for name, alone, with_probe in (("linked", "1 100 1", "1 100 1"), ("not_linked", "0 0 0", "1 100 1"),
+                                        ("linked_c", "100", "100"), ("not_linked_c", "0", "100")):
+            with self.subTest(program=name):
+                program = os.path.join(build, name)
+                self.assertEqual(run(program, env=self.env).strip(), alone)
+                self.assertEqual(run(program, env={**self.env, "LD_PRELOAD": self.probe}).strip(), with_probe)
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config here")
+    def test_pkg_config(self):
+        env = {**os.environ, "PKG_CONFIG_PATH": os.path.join(self.prefix, "lib", "pkgconfig")}
+        flags = run("pkg-config", "--cflags", "--libs", "heapledger", env=env).split()
+        program = self.path("program")
+        run("c++", "-std=c++20", "-O2", "-o", program, os.path.join(CONSUMER, "consumer.cpp"), *flags)
+        self.assertEqual(run(program, env=self.env).strip(), "1 100 1")
+
+    def test_the_tool_finds_the_probe(self):
+        tool = os.path.join(self.prefix, "bin", "heapledger")
+        run(tool, "run", "-q", "-o", self.path("p.hlp"), "--", ledger.program("scopes"), "profile", env=self.env)
+        self.assertIn("Scopes", run(tool, "report", self.path("p.hlp"), env=self.env))
+
+
+if __name__ == "__main__":
+    ledger.main()

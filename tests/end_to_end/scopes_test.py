@@ -1,0 +1,130 @@
+"""Scopes and budgets: what programs under the probe find when they look at themselves, and what the profile says."""
+
+import os
+import subprocess
+
+import ledger
+
+EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"))
+CASES = {
+    "scopes": ["credits", "entry_points", "nested", "peak", "outliving", "threads", "churn", "alternating", "moves", "forked", "many_kinds"],
+    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "thresholds", "last_byte", "overshoot"],
+    "coroutines": ["resumed", "destroyed", "hopping"],
+}
+
+
+class Scopes(ledger.Case):
+    def checked(self, name, *arguments, options=(), **keywords):
+        done = self.profile([ledger.program(name), *arguments], *options, **keywords)
+        self.assertEqual(done.status, 0, f"{name} {' '.join(arguments)}: {done}")
+        self.assertEqual(done.err, b"")
+        return done
+
+    def assert_scopes_balanced(self, r):
+        """What scopes did and what was done outside of them is what the process did."""
+        for key in ledger.BOOK_KEYS + ("live_bytes", "live_blocks"):
+            self.assertEqual(ledger.total(r["scopes"], key), r["totals"][key], key)
+            for scope in r["scopes"]:
+                below = [s for s in r["scopes"] if s["scope"][:len(scope["scope"])] == scope["scope"]]
+                if scope["scope"]:
+                    self.assertEqual(scope["with_descendants"][key], ledger.total(below, key), scope["scope"])
+
+    def test_cases(self):
+        for name, cases in CASES.items():
+            for case in cases:
+                with self.subTest(program=name, case=case):
+                    for r in self.checked(name, case).reports:
+                        self.assert_sums(r)
+                        losses = r["profiler"]["losses"]
+                        self.assertLessEqual(set(losses), {"inherited_frees", "scopes_full"} if case != "credits" else set())
+                        self.assertEqual("scopes_full" in losses, case == "many_kinds", losses)
+                        if "scopes" in r:
+                            self.assert_scopes_balanced(r)
+
+    def test_cases_without_stacks(self):
+        for case in ("credits", "entry_points", "peak", "threads"):
+            with self.subTest(case=case):
+                self.checked("scopes", case, options=["--stacks", "off"])
+
+    def test_linked(self):
+        """A program that is linked with the probe needs nobody to start it."""
+        for name, case in (("scopes_linked", "credits"), ("budgets_linked", "fails")):
+            with self.subTest(program=name):
+                env = ledger.plain_environment({"HEAPLEDGER_OUTPUT": self.path("linked.%p.hlp")})
+                done = subprocess.run([ledger.program(name), case], env=env, capture_output=True, check=False, timeout=ledger.TIMEOUT)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+
+    def test_without_the_probe(self):
+        done = ledger.execute([ledger.program("scopes"), "credits"])
+        self.assertEqual((done.status, done.out), (3, b"inactive\n"))
+
+    def test_handlers(self):
+        """A handler that interrupts bookings, on an allocator that may be interrupted."""
+        ring = ledger.program("ring_allocator.so")
+        done = self.checked("scopes", "signals", env={"LD_PRELOAD": ring})
+        r = done.of("scopes")[0]
+        self.assert_sums(r)
+        self.assert_scopes_balanced(r)
+
+    def test_a_million_scopes(self):
+        """What the books take depends on how many scopes live at once, not on how many there were."""
+        few = self.checked("scopes", "recycling", "10000").report
+        many = self.checked("scopes", "recycling", "1000000").report
+        self.assertEqual(sum(s["opened"] for s in many["scopes"] if s["scope"]), 1000200)
+        self.assertEqual(sum(s["closed"] for s in many["scopes"] if s["scope"]), 1000200)
+        self.assertGreaterEqual(many["totals"]["allocations"] - few["totals"]["allocations"], 2 * 990000)
+        self.assertLessEqual(many["profiler"]["own_bytes"], few["profiler"]["own_bytes"] + (1 << 20))
+        self.assertLessEqual(many["profiler"]["accounts"], few["profiler"]["accounts"] + 1000)
+        self.assert_scopes_balanced(many)
+
+    def test_profile(self):
+        r = self.checked("scopes", "profile").report
+        rows = {tuple(s["scope"]): s for s in r["scopes"]}
+        self.assertEqual(set(rows), {(), ("server",), ("server", "request"), ("server", "query")})
+        server, query, request = rows[("server",)], rows[("server", "query")], rows[("server", "request")]
+        self.assertEqual((server["opened"], server["live_bytes"], server["allocations"]), (1, 1000, 1))
+        self.assertEqual(server["with_descendants"]["live_bytes"], 6007)
+        self.assertEqual((query["opened"], query["closed"], query["allocations"], query["frees"]), (10, 10, 20, 10))
+        self.assertEqual((query["live_bytes"], query["peak_bytes"]), (7, 100))
+        self.assertEqual((request["refusals"], request["budget"]), (1, {"live_bytes": 1 << 20}))
+        self.assertEqual((request["allocated_bytes"], request["closed"]), (5000, 0))
+        self.assert_scopes_balanced(r)
+        stacks = [s for s in r["stacks"] if s["scope"] == ["server", "query"]]
+        self.assertEqual(ledger.total(stacks, "allocations"), 20)
+        self.assertEqual(len(stacks), 2, "ten queries allocate at two places")
+        self.assertTrue(any("profile" in f["function"] for s in stacks for f in ledger.frames(s)))
+
+    def test_text(self):
+        profile = self.checked("scopes", "profile").files[0]
+        text = ledger.execute([ledger.BIN, "report", profile]).out.decode()
+        self.assertRegex(text, r"\nScopes\n")
+        self.assertRegex(text, r"\n    query +7 B +100 B +1007 B +20 +10\n")
+        self.assertRegex(text, r"budget 1.0 MiB live; 1 allocation refused")
+
+
+class Examples(ledger.Case):
+    def example(self, name):
+        done = self.profile([os.path.join(EXAMPLES, f"example_{name}")])
+        self.assertEqual((done.status, done.err), (0, b""))
+        return done.out.decode().splitlines()
+
+    def test_two_tasks(self):
+        self.assertEqual(self.example("two_tasks"),
+                         ["Allocated 24", "Allocated 12", "Allocated 24", "Allocated 0", "Allocated 0"])
+
+    def test_nested_limits(self):
+        self.assertEqual(self.example("nested_limits"), [
+            "initial allocation 800 bytes in 1 allocations", "derived allocation 40000 bytes in 1 allocations",
+            "total allocations 40800 bytes in 2 allocations", "5000"])
+
+    def test_limited_requests(self):
+        self.assertEqual(self.example("limited_requests"),
+                         ["900 served, 100 refused, 0 over their limit, 0 left something"])
+
+    def test_without_the_probe(self):
+        for name in ("two_tasks", "nested_limits", "limited_requests"):
+            self.assertEqual(ledger.execute([os.path.join(EXAMPLES, f"example_{name}")]).status, 0)
+
+
+if __name__ == "__main__":
+    ledger.main()

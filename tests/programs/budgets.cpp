@@ -1,0 +1,277 @@
+// Budgets; each case checks itself. Arguments: CASE [NUMBER [NUMBER]].
+#include <malloc.h>
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "scopes.hpp"
+
+using heapledger::budget;
+using heapledger::enter;
+using heapledger::on_exceed;
+using heapledger::scope;
+using heapledger::usage;
+using test::failing;
+using test::take;
+
+namespace {
+
+void fails(unsigned, unsigned) {
+  const scope s("limited", failing(1000));
+  const enter in(s);
+  void* a = take(600);
+  CHECK(a);
+  errno = 0;
+  CHECK(!take(401) && errno == ENOMEM);
+  void* b = take(400);
+  CHECK(b);
+  CHECK(s.remaining().live_bytes == 0);
+  CHECK(!take(1) && !calloc(1, 1) && !memalign(64, 1) && !aligned_alloc(64, 1));
+  void* none = &a;
+  CHECK(posix_memalign(&none, 64, 1) == ENOMEM && none == &a);
+  CHECK(new (std::nothrow) char == nullptr);
+  int caught = 0;
+  try {
+    test::escape(new char);
+  } catch (const heapledger::budget_exceeded& e) {
+    CHECK(e.where() == s && e.used().live_bytes == 1000 && e.requested_bytes() == 1);
+    CHECK(std::string_view(e.what()).find("limited") != std::string_view::npos);
+    ++caught;
+  }
+  try {
+    test::escape(new char[8]);
+  } catch (const std::bad_alloc&) {
+    ++caught;
+  }
+  try {
+    test::escape(::operator new (8, std::align_val_t{256}));
+  } catch (const std::bad_alloc&) {
+    ++caught;
+  }
+  CHECK(caught == 3);
+  // realloc: refused, the old block is as it was
+  test::fill(b, 400, 1);
+  CHECK(!realloc(b, 401));
+  CHECK(test::holds(b, 400, 1));
+  CHECK_USED(s, 1000, 2, 1000u, 2u, 0u);
+  b = realloc(b, 100);
+  CHECK(b && test::holds(b, 100, 1));
+  void* c = take(300);
+  CHECK(c && !take(1));
+  for (void* each : {a, b, c}) free(each);
+  CHECK(s.used().live_bytes == 0 && s.used().peak_bytes == 1000);
+  CHECK(s.stop_token().stop_requested());
+}
+
+void counts(unsigned, unsigned) {
+  const scope bytes("bytes", {.allocated_bytes = 1000, .action = on_exceed::fail});
+  const scope number("number", {.allocations = 10, .action = on_exceed::fail});
+  {
+    const enter in(bytes);
+    for (int i = 0; i < 10; ++i) free(take(100));
+    CHECK(!take(1));
+  }
+  const enter in(number);
+  for (int i = 0; i < 10; ++i) free(take(100000));
+  CHECK(!take(1));
+  CHECK(number.remaining().allocations == 0 && bytes.remaining().allocated_bytes == 0);
+}
+
+void ancestors(unsigned, unsigned) {
+  const scope parent("parent", failing(1000)), child("child", failing(5000), parent), sibling("sibling", {}, parent);
+  void *a, *b;
+  {
+    const enter in(child);
+    a = take(900);
+    CHECK(a && !take(101));
+  }
+  {
+    const enter in(sibling);
+    CHECK(!take(101));
+    b = take(100);
+    CHECK(b);
+  }
+  CHECK(child.remaining().live_bytes == 0);
+  free(a);
+  free(b);
+  CHECK(child.stop_token().stop_requested() && parent.stop_token().stop_requested() &&
+        sibling.stop_token().stop_requested());
+}
+
+void stops(unsigned, unsigned) {
+  const scope parent("parent"), s("soft", {.live_bytes = 1000}, parent), other("other", {}, parent);
+  const auto token = s.stop_token();
+  CHECK(token.stop_possible() && !token.stop_requested());
+  const enter in(s);
+  void* a = take(1000);
+  CHECK(a && !token.stop_requested());
+  void* b = take(1);
+  CHECK(b && token.stop_requested());
+  CHECK(!parent.stop_token().stop_requested() && !other.stop_token().stop_requested());
+  parent.request_stop();
+  CHECK(other.stop_token().stop_requested());
+  CHECK_USED(s, 1001, 2, 1001u, 2u, 0u);
+  free(a);
+  free(b);
+}
+
+struct allocates_in_destructor {
+  const scope& in;
+  bool& good;
+  ~allocates_in_destructor() {
+    char* needed = new char[5000];  // would end in std::terminate
+    test::escape(needed);
+    good = needed != nullptr;
+    delete[] needed;
+  }
+};
+
+void spares(unsigned, unsigned) {
+  const scope s("spared", failing(1000));
+  const enter in(s);
+  {
+    const heapledger::must_not_fail now;
+    void* p = take(2000);
+    CHECK(p);
+    free(p);
+  }
+  CHECK(!take(2000));
+  bool good = false;
+  try {
+    const allocates_in_destructor last{s, good};
+    void* full = take(900);
+    try {
+      test::escape(new char[200]);
+    } catch (...) {
+      free(full);
+      throw;
+    }
+  } catch (const std::bad_alloc&) {
+  }
+  CHECK(good);
+  CHECK(s.used().live_bytes == 0);
+}
+
+void thresholds(unsigned, unsigned) {
+  scope s("watched", failing(1000));
+  std::vector<std::int64_t> seen;
+  void* cache = nullptr;
+  CHECK(s.at_fraction(0.5, [&](scope which, usage u) {
+    CHECK(which == s && scope::current() == scope::process());
+    seen.push_back(u.live_bytes);
+  }));
+  CHECK(s.at_fraction(0.9, [&](scope, usage) {
+    free(cache);
+    cache = nullptr;
+  }));
+  const enter in(s);
+  cache = take(300);
+  void* a = take(199);
+  CHECK(seen.empty());
+  void* b = take(1);
+  CHECK(seen == std::vector<std::int64_t>{499});
+  void* c = take(600);  // fits because the callback frees the cache
+  CHECK(c && cache == nullptr);
+  CHECK(s.used().live_bytes == 800);
+  CHECK(seen.size() == 2 && seen[1] == 200);  // it was well below, and passed once more
+  for (void* each : {a, b, c}) free(each);
+  a = take(499);
+  CHECK(seen.size() == 2);
+  b = take(1);
+  CHECK(seen.size() == 3);
+  free(b);
+  free(a);
+}
+
+// Whatever threads do, what they hold together is within the limit, by books that we did not keep.
+void overshoot(unsigned thread_count, unsigned rounds) {
+  constexpr std::int64_t limit = 20'000;
+  const scope s("limited", failing(limit)), below("below", {}, s);
+  std::atomic<std::int64_t> held{0}, highest{0};
+  std::atomic<std::uint64_t> refused{0};
+  pthread_barrier_t ready;
+  pthread_barrier_init(&ready, nullptr, thread_count);
+  const auto work = [&](unsigned who) {
+    pthread_barrier_wait(&ready);
+    std::uint32_t random = who * 2654435761u + 1;
+    std::array<std::pair<void*, std::int64_t>, 32> mine{};
+    for (unsigned i = 0; i < rounds; ++i) {
+      random = random * 1664525u + 1013904223u;
+      auto& [block, bytes] = mine[(random >> 8) % mine.size()];
+      if (block != nullptr) {
+        held -= bytes;
+        free(block);
+        block = nullptr;
+        continue;
+      }
+      bytes = (random >> 16) % 4000;
+      const enter in(i % 2 == 0 ? s : below);
+      block = take(static_cast<std::size_t>(bytes));
+      if (block == nullptr) {
+        ++refused;
+        continue;
+      }
+      const std::int64_t now = held += bytes;
+      CHECK(now <= limit);
+      for (std::int64_t known = highest; now > known && !highest.compare_exchange_weak(known, now);) {
+      }
+      const std::int64_t used = i % 64 == 0 ? s.used().live_bytes : 0;
+      CHECK(used <= limit);
+    }
+    for (auto& [block, bytes] : mine)
+      if (block != nullptr) {
+        held -= bytes;
+        free(block);
+      }
+  };
+  std::vector<std::thread> all;
+  for (unsigned i = 0; i < thread_count; ++i) all.emplace_back(work, i);
+  for (auto& each : all) each.join();
+  CHECK(s.used().live_bytes == 0);
+  CHECK(s.used().peak_bytes <= limit);
+  CHECK(highest > limit / 2 && refused > 0);  // the limit was really met
+}
+
+// What idle threads hold in advance is not lost to the others: the last byte can be had.
+void last_byte(unsigned, unsigned) {
+  constexpr std::int64_t limit = 100'000;
+  const scope s("limited", failing(limit));
+  pthread_barrier_t held;
+  pthread_barrier_init(&held, nullptr, 5);
+  std::vector<std::thread> idle;
+  for (int i = 0; i < 4; ++i)
+    idle.emplace_back([&] {
+      const enter in(s);
+      free(take(100));
+      pthread_barrier_wait(&held);
+      pthread_barrier_wait(&held);
+    });
+  pthread_barrier_wait(&held);
+  {
+    const enter in(s);
+    void* most = take(limit - 1);
+    CHECK(most);
+    void* last = take(1);
+    CHECK(last && !take(1));
+    free(most);
+    free(last);
+  }
+  pthread_barrier_wait(&held);
+  for (auto& each : idle) each.join();
+}
+
+constexpr test::test_case cases[] = {
+    {"fails", fails},   {"counts", counts},         {"ancestors", ancestors}, {"stops", stops},
+    {"spares", spares}, {"thresholds", thresholds}, {"last_byte", last_byte}, {"overshoot", overshoot, 8, 20'000},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return test::run_case(cases, argc, argv);
+}

@@ -1,0 +1,165 @@
+// Scopes that follow coroutines; each case checks itself. Argument: CASE.
+#include <array>
+#include <heapledger/coroutine.hpp>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "scopes.hpp"
+
+using heapledger::enter;
+using heapledger::scope;
+using heapledger::usage;
+using test::take;
+
+namespace {
+
+// Starts when it is resumed for the first time; yields ints.
+struct task {
+  struct promise_type : heapledger::scoped_promise {
+    int value = 0;
+    std::exception_ptr error;
+    task get_return_object() { return task{std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    auto initial_suspend() { return follow(std::suspend_always{}); }
+    auto final_suspend() noexcept { return leave(std::suspend_always{}); }
+    auto yield_value(int v) {
+      value = v;
+      return follow(std::suspend_always{});
+    }
+    void return_void() {}
+    void unhandled_exception() { error = std::current_exception(); }
+  };
+
+  explicit task(std::coroutine_handle<promise_type> of) : coroutine(of) {}
+  task(task&& other) noexcept : coroutine(std::exchange(other.coroutine, nullptr)) {}
+  ~task() {
+    if (coroutine) coroutine.destroy();
+  }
+  void resume_in_thread() const {
+    std::thread([&] { coroutine.resume(); }).join();
+  }
+
+  std::coroutine_handle<promise_type> coroutine;
+};
+
+// Goes on in a thread of its own.
+struct hop {
+  std::thread& on;
+  bool await_ready() { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) {
+    std::thread& here = on;  // this object is gone as soon as the coroutine goes on
+    here = std::thread(coroutine);
+  }
+  void await_resume() {}
+};
+struct stays {
+  bool suspends;
+  bool await_ready() { return false; }
+  bool await_suspend(std::coroutine_handle<>) {
+    if (suspends) throw std::runtime_error("not now");
+    return false;
+  }
+  int await_resume() { return 7; }
+};
+
+task work(scope own, std::array<void*, 4>& blocks) {
+  CHECK(scope::current() == own);
+  blocks[0] = take(100);
+  co_await std::suspend_always{};
+  CHECK(scope::current() == own);
+  blocks[1] = take(200);
+  co_yield 5;
+  CHECK(scope::current() == own);
+  CHECK(co_await stays{false} == 7);
+  CHECK(scope::current() == own);
+  bool thrown = false;
+  try {
+    co_await stays{true};
+  } catch (const std::runtime_error&) {
+    thrown = true;
+  }
+  CHECK(thrown && scope::current() == own);
+  blocks[2] = take(400);
+}
+
+void resumed(unsigned, unsigned) {
+  const scope own("own"), other("other");
+  std::array<void*, 4> blocks{};
+  std::optional<task> of;
+  {
+    const enter in(own);
+    of.emplace(work(own, blocks));
+  }
+  const usage frame = own.used();  // the coroutine's frame is charged to its caller
+  CHECK(frame.allocations == 1);
+  {
+    const enter in(other);
+    of->coroutine.resume();
+    CHECK(scope::current() == other);
+  }
+  of->resume_in_thread();
+  CHECK(of->coroutine.promise().value == 5 && scope::current() == scope::process());
+  of->coroutine.resume();
+  CHECK(of->coroutine.done() && scope::current() == scope::process());
+  CHECK(own.used().live_bytes == frame.live_bytes + 700);
+  CHECK(other.used().allocations == 0);
+  for (void* block : blocks) free(block);
+  of.reset();
+  CHECK(own.used().live_bytes == 0);
+}
+
+void destroyed(unsigned, unsigned) {
+  const scope own("own");
+  std::array<void*, 4> blocks{};
+  for (int resumes = 0; resumes < 3; ++resumes) {
+    {
+      const enter in(own);
+      const task never_ends = work(own, blocks);
+      const enter outside(scope::process());
+      for (int i = 0; i < resumes; ++i) never_ends.coroutine.resume();
+      CHECK(scope::current() == scope::process());
+    }
+    for (void*& block : blocks) {
+      free(block);
+      block = nullptr;
+    }
+  }
+  CHECK(own.used().live_bytes == 0);
+}
+
+task hops(scope own, std::vector<std::thread>& threads, std::vector<void*>& blocks) {
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    blocks[i] = take(10);
+    CHECK(scope::current() == own);
+    co_await hop{threads[i]};
+  }
+  throw std::logic_error("ends by an exception");
+}
+
+void hopping(unsigned count, unsigned) {
+  const scope own("own");
+  std::vector<std::thread> threads(count);
+  std::vector<void*> blocks(count);
+  {
+    std::optional<task> of;
+    {
+      const enter in(own);
+      of.emplace(hops(own, threads, blocks));
+    }
+    of->coroutine.resume();
+    CHECK(scope::current() == scope::process());
+    for (auto& each : threads) each.join();
+    CHECK(of->coroutine.done() && of->coroutine.promise().error != nullptr);
+  }
+  CHECK(own.used().live_bytes >= 10 * count);
+  for (void* block : blocks) free(block);
+}
+
+constexpr test::test_case cases[] = {{"resumed", resumed}, {"destroyed", destroyed}, {"hopping", hopping, 50}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return test::run_case(cases, argc, argv);
+}
