@@ -55,6 +55,15 @@ class Stacks(ledger.Case):
                 self.assertLessEqual(r["profiler"]["losses"].get("stack_cut_no_rule", 0),
                                      ledger.total(inside, "allocations") + 1)
 
+    def test_frames_found_by_rbp(self):
+        _, r = self.checked("shapes_rbp")
+        for caller in ("plain_caller", "padded_caller", "fixed_frame"):
+            stacks = [s for s in r["stacks"] if caller in ledger.functions(s)]
+            self.assertTrue(stacks, caller)
+            for stack in stacks:
+                between = ["rbp_as_register", "no_rbp"] + ["dynamic_frame"] * (caller != "fixed_frame")
+                self.assertEqual(ledger.functions(stack)[1:len(between) + 3], [*between, caller, "main"])
+
     def test_frames(self):
         for build in BUILDS:
             with self.subTest(build=build):

@@ -65,7 +65,6 @@ struct books {
     recent_account = UINT32_MAX;
     recent_cell = &no_cell;
   }
-  bool recent_known() const { return recent_account != UINT32_MAX; }
   void forget_code() {
     stack.forget();
     recent.forget();

@@ -228,20 +228,21 @@ void forget_paths() {
 account_cell other_account_cell(books& own, std::uint64_t path) {
   if (HL_UNLIKELY(own.scopes != nullptr && in_scope(own))) return scope_account_cell(own, path);
   recent_accounts::entry& known = own.recent.of(path);
-  if (HL_UNLIKELY(known.path != path)) {
+  if (known.path != path) {
     std::uint32_t account = accounts.find(path);
     if (HL_UNLIKELY(account == 0)) account = make_account(own, path);
-    own.recent.missed();
     known = {path, account, segment.account_keys[account].owner == own.id};
+    own.recent.missed();
   }
-  wire::cell& cell = HL_LIKELY(known.owned != 0) ? segment.accounts[known.account] : own.cell_of(known.account);
+  const std::uint32_t account = known.account;
+  wire::cell& cell = own.cell_of(account);
   if (HL_LIKELY(&cell != &nowhere[1])) {
-    own.recent_account = known.account;
+    own.recent_account = account;
     own.recent_cell = &cell;
   } else {
     own.forget_recent();
   }
-  return {known.account, &cell};
+  return {account, &cell};
 }
 
 }  // namespace heapledger::probe

@@ -98,10 +98,9 @@ bool release(books& own, void* block, block_kind by) {
 
 void book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const std::size_t usable = usable_size(block);
-  const bool same = state.stacks_off || own.stack.same(caller);
-  if (!same) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
+  if (HL_LIKELY(!state.stacks_off) && !own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
   if (HL_UNLIKELY(state.check)) check_stack(caller, own.stack);
-  const auto [account, cell] = account_of(own, same);
+  const auto [account, cell] = account_of(own, own.stack.path());
   if (HL_LIKELY(usable < large_usable_bytes))
     tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind).word();
   else
@@ -138,19 +137,35 @@ template <block_kind Kind, bool Throws>
   return block;
 }
 
+// Large blocks, and the self-check's.
+template <block_kind Kind>
+HL_COLD void* book_odd(books* own, void* block, std::size_t bytes, const frame_state& caller) {
+  book(*own, block, bytes, Kind, caller, false);
+  give(own, own->known_generation);
+  return block;
+}
+
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   if (HL_UNLIKELY(own->gated)) return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
-  book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
+  const std::size_t usable = usable_size(block);
+  if (HL_UNLIKELY(usable >= state.direct_usable_limit)) return book_odd<Kind>(own, block, bytes, {pc, rsp, rbp});
+  if (HL_LIKELY(!state.stacks_off)) own->stack.walk(pc, rsp, rbp);
+  const auto [account, cell] = account_of(*own, own->stack.path());
+  settle_peak(*cell);
+  tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind).word();
+  add_allocation(*own, *cell, block, bytes);
+  if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
   give(own, own->known_generation);
   return block;
 }
 
 template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  books* own = find_books(reinterpret_cast<const void*>(rsp));
+  const void* const at = reinterpret_cast<const void*>(rsp);
+  books* own = scopes_in_use && this_thread != nullptr ? find_books(at) : nullptr;
   if (own != nullptr && own->gated) {
-    take(own, reinterpret_cast<const void*>(rsp));
+    take(own, at);
     return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   }
   book_or_leave(block, bytes, Kind, {pc, rsp, rbp}, false);

@@ -57,6 +57,40 @@ const known_frame* stack_walk::innermost_change_of_more(const known_frame* frame
   }
 }
 
+// Frames of the last walk stay up to `kept`; the walked ones come inside of them.
+HL_HOT void stack_walk::remember(known_frame* kept, std::uint32_t count) {
+  while (HL_UNLIKELY(kept->reads_end + new_read_count_ > capacity_))
+    if (!grow(kept)) return forget();
+  std::uint64_t path = kept->path;
+  std::uint32_t more = kept->more;
+  std::uint32_t reads_end = kept->reads_end, new_reads_end = new_read_count_;
+  unsigned need = kept->flags & needs_rbp;
+  known_frame* at = kept;
+  for (std::uint32_t i = count; i-- > 0;) {
+    const walked_frame& frame = walked_[i];
+    const bool saved = frame.rbp_offset != 0;
+    const unsigned verify = saved && need != 0 ? unsigned{verify_rbp} : 0;
+    need = (frame.flags & uses_rbp) != 0 ? unsigned{needs_rbp} : saved ? 0 : need;
+    path = path_below(path, frame.state.pc);
+    if (HL_UNLIKELY(frame.read_count != 0)) {
+      new_reads_end -= frame.read_count;
+      for (unsigned r = 0; r < frame.read_count; ++r) reads_[reads_end++] = new_reads_[new_reads_end + r];
+    }
+    const unsigned own = frame.flags & (uses_rbp | recorded | last_frame);
+    more += ((own & recorded) | verify) != 0;
+    *++at = {frame.state.pc,
+             frame.state.rsp,
+             frame.state.rbp,
+             path,
+             0,
+             reads_end,
+             more,
+             frame.rbp_offset,
+             static_cast<std::uint8_t>(own | need | verify)};
+  }
+  top_ = at;
+}
+
 void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   const frame_state caller{pc, rsp, rbp};
   if (HL_UNLIKELY(unsure_)) forget();
@@ -68,7 +102,7 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
     while (kept->rsp < rsp) --kept;
     if (matches(*kept, pc, rsp, rbp)) {
       const known_frame* changed = innermost_change(kept);
-      if (changed == nullptr) return remember(kept, count);
+      if (changed == nullptr) break;
       const std::ptrdiff_t inside = kept - changed;
       while (HL_UNLIKELY(count + inside >= capacity_))
         if (!grow(kept)) return forget();
@@ -86,6 +120,7 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
       const auto used = static_cast<std::uint32_t>(count + (kept - frames_) + 2);
       if (used >= capacity_ && !grow(kept)) {
         cut_ = stack_cut::depth;
+        end_at_root(kept, count);
         break;
       }
       room = count + capacity_ - used;  // kept frames only become fewer
@@ -104,17 +139,15 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
       continue;
     }
     if (end == step_end::needs_registers && full_walk(caller, count)) {
-      remember(root(), count);
       cut_ = stack_cut::none;
       unsure_ = true;
-      return;
+    } else {
+      cut_ = cut_of(end, state);
     }
-    cut_ = cut_of(end, state);
+    end_at_root(kept, count);
     break;
   }
-  if (count == 0) return forget();
-  walked_[count - 1].flags |= last_frame;
-  remember(root(), count);
+  remember(kept, count);
 }
 
 // By frame pointers, or by a rule that is not plain.
@@ -148,40 +181,6 @@ step_end stack_walk::recorded_step(rule how, walked_frame& frame, known_frame*& 
   if (reads.count != 0) walked_[at].flags |= recorded;
   if (end == step_end::stepped) state = next;
   return end;
-}
-
-// Frames of the last walk stay up to `kept`; the walked ones come inside of them.
-void stack_walk::remember(known_frame* kept, std::uint32_t count) {
-  while (HL_UNLIKELY(kept->reads_end + new_read_count_ > capacity_))
-    if (!grow(kept)) return forget();
-  std::uint64_t path = kept->path;
-  std::uint32_t more = kept->more;
-  std::uint32_t reads_end = kept->reads_end, new_reads_end = new_read_count_;
-  unsigned need = kept->flags & needs_rbp;
-  known_frame* at = kept;
-  for (std::uint32_t i = count; i-- > 0;) {
-    const walked_frame& frame = walked_[i];
-    const bool saved = frame.rbp_offset != 0;
-    const unsigned verify = saved && need != 0 ? unsigned{verify_rbp} : 0;
-    need = (frame.flags & uses_rbp) != 0 ? unsigned{needs_rbp} : saved ? 0 : need;
-    path = path_below(path, frame.state.pc);
-    if (HL_UNLIKELY(frame.read_count != 0)) {
-      new_reads_end -= frame.read_count;
-      for (unsigned r = 0; r < frame.read_count; ++r) reads_[reads_end++] = new_reads_[new_reads_end + r];
-    }
-    const unsigned own = frame.flags & (uses_rbp | recorded | last_frame);
-    more += ((own & recorded) | verify) != 0;
-    *++at = {frame.state.pc,
-             frame.state.rsp,
-             frame.state.rbp,
-             path,
-             0,
-             reads_end,
-             more,
-             frame.rbp_offset,
-             static_cast<std::uint8_t>(own | need | verify)};
-  }
-  top_ = at;
 }
 
 }  // namespace heapledger::probe

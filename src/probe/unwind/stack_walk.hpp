@@ -95,6 +95,11 @@ class stack_walk {
   step_end recorded_step(rule how, walked_frame& frame, known_frame*& kept, frame_state& state);
   HL_COLD bool full_walk(const frame_state& caller, std::uint32_t& count);
   void remember(known_frame* kept, std::uint32_t count);
+  // Nothing is known outside the frame walked last.
+  void end_at_root(known_frame*& kept, std::uint32_t count) {
+    kept = root();
+    if (count != 0) walked_[count - 1].flags |= last_frame;
+  }
   void place(void* memory, std::uint32_t capacity);
   HL_COLD bool grow(known_frame*& kept);
 
