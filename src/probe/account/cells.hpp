@@ -26,10 +26,10 @@ std::uint32_t add_scope_account(const wire::account_key& key,
 std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path);
 bool is_lost(const wire::cell& cell);  // there was no room for the event
 
+// In a scope `own.recent` knows nothing.
 HL_HOT account_cell account_of(books& own, std::uint64_t path) {
   const recent_accounts::entry& known = own.recent.of(path);
-  if (HL_UNLIKELY(known.path != path || known.owned == 0 || own.scopes != nullptr))
-    return other_account_cell(own, path);
+  if (HL_UNLIKELY(known.path != path || known.owned == 0)) return other_account_cell(own, path);
   own.recent_account = known.account;
   own.recent_cell = &segment.accounts[known.account];
   return {own.recent_account, own.recent_cell};

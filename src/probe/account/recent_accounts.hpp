@@ -24,6 +24,15 @@ class recent_accounts {
     shift_ = 64 - first_bits;
   }
 
+  // One that knows nothing and learns nothing: in a scope, the account depends on more than the path.
+  static recent_accounts nothing() {
+    static constinit entry empty[2] = {};
+    recent_accounts none;
+    none.entries_ = empty;
+    none.shift_ = 63;
+    return none;
+  }
+
   HL_HOT entry& of(std::uint64_t path) { return entries_[path >> shift_]; }
 
   HL_COLD void missed() {

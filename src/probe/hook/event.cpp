@@ -126,6 +126,17 @@ void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_
     leave_unbooked(block);
 }
 
+// In a scope with a budget: its leases must be as the books say before anybody else looks at them.
+template <block_kind Kind, bool Throws>
+[[gnu::noinline]] void* book_gated(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                                   std::uint64_t rbp) {
+  if (!admit(*own, bytes, pc)) return refuse<Throws>(own, block);
+  book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
+  settle(*own);  // the marks of the peaks stay: the scope's bytes and the thread's moved alike
+  give(own, own->known_generation);
+  return block;
+}
+
 // Large blocks, and the self-check's.
 template <block_kind Kind>
 HL_COLD void* book_odd(books* own, void* block, std::size_t bytes, const frame_state& caller) {
@@ -134,19 +145,9 @@ HL_COLD void* book_odd(books* own, void* block, std::size_t bytes, const frame_s
   return block;
 }
 
-// In a scope with a budget: its leases must be as the books say before anybody else looks at them.
-template <block_kind Kind, bool Throws>
-[[gnu::noinline]] void* book_gated(books* own, void* block, std::size_t bytes, const frame_state& caller) {
-  if (!admit(*own, bytes, caller.pc)) return refuse<Throws>(own, block);
-  book(*own, block, bytes, Kind, caller, false);
-  settle(*own);  // the marks of the peaks stay: the scope's bytes and the thread's moved alike
-  give(own, own->known_generation);
-  return block;
-}
-
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  if (HL_UNLIKELY(own->gated)) return book_gated<Kind, Throws>(own, block, bytes, {pc, rsp, rbp});
+  if (HL_UNLIKELY(own->gated)) return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   const std::size_t usable = usable_size(block);
   if (HL_UNLIKELY(usable >= state.direct_usable_limit)) return book_odd<Kind>(own, block, bytes, {pc, rsp, rbp});
   if (HL_LIKELY(!state.stacks_off)) own->stack.walk(pc, rsp, rbp);
@@ -161,9 +162,10 @@ void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, 
 
 template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  books* own = find_books(reinterpret_cast<const void*>(rsp));
+  const void* const at = reinterpret_cast<const void*>(rsp);
+  books* own = scopes_in_use && this_thread != nullptr ? find_books(at) : nullptr;
   if (own != nullptr && own->gated) {
-    take(own, reinterpret_cast<const void*>(rsp));
+    take(own, at);
     return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   }
   book_or_leave(block, bytes, Kind, {pc, rsp, rbp}, false);

@@ -87,6 +87,7 @@ account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t 
 
 void forget_scope_accounts(thread_scopes& of) {
   for (thread_scopes::known_account& each : of.known) each = {};
+  if (of.current != nullptr) of.outside.forget();
 }
 
 void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes) {

@@ -258,7 +258,11 @@ scope_handle switch_scope(books& own, scope_handle to) {
     to = nearest_open(to);
   }
   own.forget_recent();
-  if (from == 0) mine.process_mark = own.peak_mark;
+  if (from == 0) {
+    mine.process_mark = own.peak_mark;
+    mine.outside = own.recent;
+    own.recent = recent_accounts::nothing();
+  }
   if (mine.current != nullptr) {
     own.id = nobodys_accounts;
     own.gated = mine.current->of->gated || mine.nested;
@@ -267,6 +271,7 @@ scope_handle switch_scope(books& own, scope_handle to) {
     own.id = own.writer_id;
     own.gated = false;
     own.peak_mark = mine.process_mark;
+    own.recent = mine.outside;
   }
   return from;
 }

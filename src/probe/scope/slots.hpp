@@ -44,8 +44,9 @@ struct thread_scopes {
   std::uint32_t sequence;  // odd: being changed
   std::uint32_t current_index;
   scope_slot* current;
-  totals mark;      // net_totals() when the open difference was last added to the current slot
-  totals excluded;  // events of this thread that were not the current scope's
+  totals mark;              // net_totals() when the open difference was last added to the current slot
+  totals excluded;          // events of this thread that were not the current scope's
+  recent_accounts outside;  // the thread's own, while it is in a scope
   std::int64_t process_mark;
   std::int64_t scope_mark;
   std::uint32_t spare;  // inside code that must not fail
