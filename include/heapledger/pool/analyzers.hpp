@@ -50,8 +50,8 @@ struct counting : no_analyzer {
 // How large what was asked for is.
 template <class Threading = threading::thread_cached>
 struct sizes : no_analyzer {
-  log_histogram<Threading::concurrent> bytes;
-  void allocated(void*, std::size_t asked, auto*) noexcept { bytes.add(asked); }
+  log_histogram<Threading::concurrent> asked_bytes;
+  void allocated(void*, std::size_t bytes, auto*) noexcept { asked_bytes.add(bytes); }
 };
 
 // How long chunks live, in nanoseconds. The header must be, or hold, a birth_time.

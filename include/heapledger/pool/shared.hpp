@@ -10,7 +10,7 @@ template <class Lock>
 struct shared_with {
   static constexpr bool concurrent = false;
   using lock_type = Lock;
-  using page_lock_type = pool_detail::no_lock;
+  using page_lock_type = pool_detail::no_lock<struct pages>;
   template <class Layout>
   using state = pool_detail::one_arena<Layout>;
 };

@@ -5,6 +5,7 @@
 
 namespace heapledger::pool_detail {
 
+template <class Purpose>  // two of one type could not both be without size
 struct no_lock {
   static constexpr void lock() noexcept {}
   static constexpr void unlock() noexcept {}
@@ -60,9 +61,9 @@ class one_arena {
 namespace heapledger::threading {
 
 struct single {
-  static constexpr bool concurrent = false;     // do events happen at the same time?
-  using lock_type = pool_detail::no_lock;       // around allocate and free
-  using page_lock_type = pool_detail::no_lock;  // around the pool's pages
+  static constexpr bool concurrent = false;                   // do events happen at the same time?
+  using lock_type = pool_detail::no_lock<struct chunks>;      // around allocate and free
+  using page_lock_type = pool_detail::no_lock<struct pages>;  // around the pool's pages
   template <class Layout>
   using state = pool_detail::one_arena<Layout>;
 };

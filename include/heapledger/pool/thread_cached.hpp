@@ -201,7 +201,7 @@ namespace heapledger::threading {
 
 struct thread_cached {
   static constexpr bool concurrent = true;
-  using lock_type = pool_detail::no_lock;
+  using lock_type = pool_detail::no_lock<struct chunks>;
   using page_lock_type = std::mutex;
   template <class Layout>
   using state = pool_detail::arena_per_thread<Layout>;

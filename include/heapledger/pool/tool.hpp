@@ -2,7 +2,6 @@
 // behind their backs. With memory_tool::none all of it is nothing.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,8 +21,9 @@ struct link {
   link* next;
 };
 
+// A word may be asked for at any address, since the program may have given any; the built-ins allow that, as atomic_ref
+// does not.
 using word = std::uint64_t;
-using word_ref = std::atomic_ref<word>;
 
 template <memory_tool>
 struct tool {
@@ -36,10 +36,10 @@ struct tool {
   static void freed(const void*, void*, std::size_t) {}      // and no longer
   HEAPLEDGER_POOL_HOT static link* next(const link* at) { return at->next; }
   HEAPLEDGER_POOL_HOT static void set_next(link* at, link* to) { at->next = to; }
-  HEAPLEDGER_POOL_HOT static word get(word* at) { return word_ref(*at).load(std::memory_order_relaxed); }
-  HEAPLEDGER_POOL_HOT static void put(word* at, word value) { word_ref(*at).store(value, std::memory_order_relaxed); }
+  HEAPLEDGER_POOL_HOT static word get(const word* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+  HEAPLEDGER_POOL_HOT static void put(word* at, word value) { __atomic_store_n(at, value, __ATOMIC_RELAXED); }
   HEAPLEDGER_POOL_HOT static bool change(word* at, word from, word to) {
-    return word_ref(*at).compare_exchange_strong(from, to, std::memory_order_relaxed);
+    return __atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   }
 };
 
@@ -55,7 +55,7 @@ struct tool<memory_tool::address_sanitizer> {
   static void freed(const void*, void* chunk, std::size_t bytes) { __asan_poison_memory_region(chunk, bytes); }
   [[gnu::no_sanitize_address, gnu::noinline]] static link* next(const link* at) { return at->next; }
   [[gnu::no_sanitize_address, gnu::noinline]] static void set_next(link* at, link* to) { at->next = to; }
-  [[gnu::no_sanitize_address, gnu::noinline]] static word get(word* at) {
+  [[gnu::no_sanitize_address, gnu::noinline]] static word get(const word* at) {
     return __atomic_load_n(at, __ATOMIC_RELAXED);
   }
   [[gnu::no_sanitize_address, gnu::noinline]] static void put(word* at, word value) {
@@ -90,7 +90,7 @@ struct tool<memory_tool::valgrind> {
     at->next = to;
     forbid(at, sizeof *at);
   }
-  static word get(word* at) {
+  static word get(const word* at) {
     allow(at, sizeof *at);
     const word value = tool<memory_tool::none>::get(at);
     forbid(at, sizeof *at);

@@ -50,10 +50,15 @@ struct watch {
   }
 
   // When it comes back: may it? Nothing of the pool has been changed when the answer is no.
+  // Is it in a page of this pool? Not asked of what is in the arena's current page.
   HEAPLEDGER_POOL_HOT static bool is_mine(const void* chunk, const pool_identity* pool) {
     if constexpr (checks::ownership) {
-      if (segment_map::find(chunk) != pool) [[unlikely]]
+      if (segment_map::find(chunk) != pool) [[unlikely]] {
         return refuse_owner(chunk, pool);
+      }
+      if (page_of<Layout>::is_descriptions(chunk)) [[unlikely]] {
+        return refuse_position(chunk, pool);
+      }
     }
     return true;
   }
@@ -62,8 +67,8 @@ struct watch {
     if constexpr (Layout::has_front_mark) {
       const word expected = used_mark(chunk);
       // Two threads that free one chunk at the same time both see it in use; only one of them changes it.
-      const bool good = alone ? tool_type::get(front(chunk)) == expected
-                              : tool_type::change(front(chunk), expected, free_mark(chunk));
+      const bool good = tool_type::get(front(chunk)) == expected &&
+                        (alone || tool_type::change(front(chunk), expected, free_mark(chunk)));
       if (!good || (Layout::has_back_mark && get_back(chunk) != expected)) [[unlikely]] {
         if (!why(chunk, good, pool)) return false;
       }
@@ -117,9 +122,7 @@ struct watch {
     }
     return differs == 0;
   }
-  static bool is_chunk(const void* pointer) {
-    return Layout::index_of(pointer) < Layout::capacity && !page_of<Layout>::is_descriptions(pointer);
-  }
+  static bool is_chunk(const void* pointer) { return Layout::index_of(pointer) < Layout::capacity; }
 
   HEAPLEDGER_POOL_COLD static bool refuse_owner(const void* chunk, const pool_identity* pool) {
     const pool_identity* const owner = segment_map::find(chunk);
