@@ -39,6 +39,7 @@ class pool {
 
  public:
   using layout = pool_detail::layout<ChunkSize, Header, Checks, Options>;
+  using threading_type = Threading;
   using header_type = Header;
   using analyzer_type = Analyzer;
   static constexpr std::size_t chunk_bytes = ChunkSize;

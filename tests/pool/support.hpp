@@ -37,6 +37,13 @@ class caught {
     for (const violation& one : list()) result.push_back(one.kind);
     return result;
   }
+  // What was caught since the last call.
+  static std::vector<violation_kind> take() {
+    std::vector<violation_kind> result;
+    for (const violation& one : list()) result.push_back(one.kind);
+    list().clear();
+    return result;
+  }
 
  private:
   static std::vector<violation>& list() {

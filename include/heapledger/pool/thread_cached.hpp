@@ -81,11 +81,12 @@ class arena_per_thread {
   // This thread's arena, and those that belong to no thread.
   template <class Pool>
   void trim(Pool& pool) {
-    const std::lock_guard hold(registry_lock);
-    if (member* const mine = here(); mine != &nobody) {
+    member* const mine = here();
+    if (mine != &nobody) {
       mine->collect(pool);
       mine->trim(pool);
     }
+    const std::lock_guard hold(registry_lock);
     for (member* one = stale_; one != nullptr; one = one->next_stale) {
       one->collect(pool);
       one->trim(pool);
