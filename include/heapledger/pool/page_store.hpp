@@ -50,6 +50,8 @@ class page_store {
     given_back_ = one;
   }
 
+  bool was_used() const { return segments_ != nullptr; }
+
   // Every page that has an arena.
   template <class F>
   void for_each(F&& call) {
@@ -79,6 +81,7 @@ class page_store {
       ::munmap(memory, Layout::segment_bytes);
       return false;
     }
+    if (segments_ == nullptr) Layout::tool_type::open_pool(pool);
     auto* const fresh = reinterpret_cast<segment*>(memory);
     *fresh = {segments_, 1};  // slot 0 is the segment's own
     segments_ = fresh;

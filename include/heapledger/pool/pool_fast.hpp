@@ -46,12 +46,14 @@ void HEAPLEDGER_POOL::deallocate(void* chunk) noexcept {
 // The chunk becomes the program's.
 HEAPLEDGER_POOL_TEMPLATE
 void* HEAPLEDGER_POOL::begin(pool_detail::link* chunk, std::size_t bytes) noexcept {
-  tool::allocated(&identity_, chunk, Checks::fill ? layout::payload_bytes : bytes);
-  watch::taken(chunk, &identity_);
   if constexpr (Checks::fill && Options.tool != memory_tool::none) {
-    tool::freed(&identity_, chunk, layout::payload_bytes);
-    tool::allocated(&identity_, chunk, bytes);
+    tool::allow(chunk, layout::payload_bytes);
+    watch::taken(chunk, &identity_);
+    tool::forbid(chunk, layout::payload_bytes);
+  } else {
+    watch::taken(chunk, &identity_);
   }
+  tool::allocated(&identity_, chunk, bytes);
   Header* const head = layout::header_of(chunk);
   if constexpr (layout::has_header) {
     tool::allow(head, sizeof(Header));

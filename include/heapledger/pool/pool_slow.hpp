@@ -24,6 +24,7 @@ HEAPLEDGER_POOL::~pool() {
     });
     threads_.for_each_arena([this](arena& one) { analyzer_.arena_destroyed(&one); });
   }
+  if (store_.was_used()) tool::close_pool(&identity_);
 }
 
 HEAPLEDGER_POOL_TEMPLATE
