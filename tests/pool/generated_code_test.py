@@ -40,7 +40,7 @@ class GeneratedCode(unittest.TestCase):
 
     def test_sizes(self):
         for name, most in {"single_default_allocate": 6, "single_default_deallocate": 24, "single_exact_allocate": 12,
-                           "single_exact_deallocate": 64, "cached_default_allocate": 25, "cached_default_deallocate": 55}.items():
+                           "single_exact_deallocate": 64, "cached_default_allocate": 32, "cached_default_deallocate": 120}.items():
             with self.subTest(name=name):
                 self.assertLessEqual(len(self.code[name]), most)
 
@@ -50,9 +50,7 @@ class GeneratedCode(unittest.TestCase):
                 continue
             with self.subTest(name=name):
                 self.assertNotIn("call", [line.split()[0] for line in code if "cold" not in line])
-                locked = [line for line in code if line.startswith(("lock", "xchg"))]
-                # A free of another thread's chunk is one exchange; nothing else is.
-                self.assertLessEqual(len(locked), 1 if name.startswith("cached") and "deallocate" in name else 0, locked)
+                self.assertEqual([line for line in code if line.startswith(("lock", "xchg"))], [])
 
 
 if __name__ == "__main__":

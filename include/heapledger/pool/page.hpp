@@ -17,7 +17,6 @@ struct alignas(slot_bytes) page {
   bool full = false;
   page* next = nullptr;
   page* previous = nullptr;
-  void* arena = nullptr;  // null: the page is nobody's
 };
 static_assert(sizeof(page) == slot_bytes);
 
@@ -48,6 +47,19 @@ struct page_of {
     const auto address = reinterpret_cast<std::uintptr_t>(at);
     const std::uintptr_t slot = address / Layout::page_bytes % slots_per_segment;
     return reinterpret_cast<page*>((address & ~(Layout::segment_bytes - 1)) + slot * slot_bytes);
+  }
+  // The arena that the page is of, or null. Not in the description: other threads read it, and must not wait for the
+  // cache line that the owner writes at every free.
+  HEAPLEDGER_POOL_HOT static void*& owner_at(std::uintptr_t segment, std::uintptr_t slot) {
+    return reinterpret_cast<void**>(segment + slots_per_segment * slot_bytes)[slot];
+  }
+  HEAPLEDGER_POOL_HOT static void* owner_of_chunk(const void* at) {
+    const auto address = reinterpret_cast<std::uintptr_t>(at);
+    return owner_at(address & ~(Layout::segment_bytes - 1), address / Layout::page_bytes % slots_per_segment);
+  }
+  static void*& owner(const page* one) {
+    const auto address = reinterpret_cast<std::uintptr_t>(one);
+    return owner_at(address & ~(Layout::segment_bytes - 1), address / slot_bytes % slots_per_segment);
   }
   HEAPLEDGER_POOL_HOT static bool is_descriptions(const void* at) {
     return reinterpret_cast<std::uintptr_t>(at) / Layout::page_bytes % slots_per_segment == 0;

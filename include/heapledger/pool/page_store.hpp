@@ -37,7 +37,7 @@ class page_store {
       one = reinterpret_cast<page*>(reinterpret_cast<char*>(segments_) + segments_->used_slots++ * slot_bytes);
     }
     *one = page{};
-    one->arena = arena;
+    page_of<Layout>::owner(one) = arena;
     Layout::tool_type::forbid(chunks(one), chunks_bytes);
     return one;
   }
@@ -45,7 +45,7 @@ class page_store {
   HEAPLEDGER_POOL_COLD void give_back(page* one) {
     char* const memory = page_of<Layout>::memory(one);
     ::madvise(memory, Layout::page_bytes, MADV_DONTNEED);
-    one->arena = nullptr;
+    page_of<Layout>::owner(one) = nullptr;
     one->next = given_back_;
     given_back_ = one;
   }
@@ -58,7 +58,7 @@ class page_store {
     for (segment* each = segments_; each != nullptr; each = each->next) {
       for (std::size_t slot = 1; slot < each->used_slots; ++slot) {
         page* const one = reinterpret_cast<page*>(reinterpret_cast<char*>(each) + slot * slot_bytes);
-        if (one->arena != nullptr) call(one);
+        if (page_of<Layout>::owner(one) != nullptr) call(one);
       }
     }
   }

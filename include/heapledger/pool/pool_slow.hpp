@@ -44,21 +44,26 @@ void HEAPLEDGER_POOL::reset() noexcept {
     });
   }
   threads_.for_each_arena([](arena& one) { one.forget_lists(); });
-  store_.for_each([](pool_detail::page* one) { static_cast<arena*>(one->arena)->make_empty(one); });
+  store_.for_each(
+      [](pool_detail::page* one) { static_cast<arena*>(pool_detail::page_of<layout>::owner(one))->make_empty(one); });
 }
 
 HEAPLEDGER_POOL_TEMPLATE
 template <class F>
 void HEAPLEDGER_POOL::for_each_in_use(F&& call) {
   threads_.settle(*this);
-  store_.for_each([&](pool_detail::page* one) { static_cast<arena*>(one->arena)->for_each_in_use(one, call); });
+  store_.for_each([&](pool_detail::page* one) {
+    static_cast<arena*>(pool_detail::page_of<layout>::owner(one))->for_each_in_use(one, call);
+  });
 }
 
 HEAPLEDGER_POOL_TEMPLATE
 std::size_t HEAPLEDGER_POOL::chunks_in_use() noexcept {
   threads_.settle(*this);
   std::size_t count = 0;
-  store_.for_each([&](pool_detail::page* one) { count += static_cast<arena*>(one->arena)->in_use(one); });
+  store_.for_each([&](pool_detail::page* one) {
+    count += static_cast<arena*>(pool_detail::page_of<layout>::owner(one))->in_use(one);
+  });
   return count;
 }
 

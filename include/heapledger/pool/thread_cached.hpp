@@ -10,6 +10,7 @@
 #include <new>
 
 #include "arena.hpp"
+#include "parcels.hpp"
 #include "thread_registry.hpp"
 
 namespace heapledger::pool_detail {
@@ -19,17 +20,26 @@ class arena_per_thread {
   struct member : arena<Layout>, membership {
     member* next_of_pool = nullptr;
     member* next_stale = nullptr;
-    alignas(64) std::atomic<link*> remote = nullptr;  // its own line: other threads write it
+    parcel_desk<member> desk;
+    // Their own line: other threads write it.
+    alignas(64) parcel_inbox inbox;
+    std::atomic<link*> remote = nullptr;  // from threads that have no arena, and from all when there is no memory
 
-    // Release: what the freeing thread did with the chunk is over before the owner hands it out. Partner: `collect`.
-    HEAPLEDGER_POOL_HOT void push_remote(link* chunk) {
+    void push_remote(link* chunk) {  // release and acquire as in parcel_inbox
       link* head = remote.load(std::memory_order_relaxed);
       do {
         Layout::tool_type::set_next(chunk, head);
       } while (!remote.compare_exchange_weak(head, chunk, std::memory_order_release, std::memory_order_relaxed));
     }
     template <class Pool>
-    void collect(Pool& pool) {
+    void collect(Pool& pool, parcel_depot& depot) {
+      for (parcel* one = inbox.take_all(); one != nullptr;) {
+        for (std::uint64_t i = 0; i < one->count; ++i) this->give(one->chunks[i], pool);
+        parcel* const empty = one;
+        one = one->next;
+        desk.spare().push(empty);
+      }
+      depot.take_surplus(desk.spare(), parcel_depot::at_once);
       if (remote.load(std::memory_order_relaxed) == nullptr) return;
       link* chunk = remote.exchange(nullptr, std::memory_order_acquire);
       while (chunk != nullptr) {
@@ -62,7 +72,7 @@ class arena_per_thread {
     return {mine, mine->current_holds(chunk)};
   }
   HEAPLEDGER_POOL_HOT static bool frees_alone(const void* chunk, place<member> from) {
-    return from.is_current || page_of<Layout>::chunk(chunk)->arena == from.mine;
+    return from.is_current || page_of<Layout>::owner_of_chunk(chunk) == static_cast<arena<Layout>*>(from.mine);
   }
   template <class Pool>
   HEAPLEDGER_POOL_HOT void give(link* chunk, place<member> to, Pool& pool) {
@@ -70,11 +80,11 @@ class arena_per_thread {
       to.mine->push_to_current(chunk);
       return;
     }
-    page* const one = page_of<Layout>::chunk(chunk);
-    if (one->arena == to.mine) {
-      to.mine->push(one, chunk, pool);
+    auto* const owner = static_cast<arena<Layout>*>(page_of<Layout>::owner_of_chunk(chunk));
+    if (owner == to.mine) {
+      to.mine->push(page_of<Layout>::chunk(chunk), chunk, pool);
     } else {
-      static_cast<member*>(static_cast<arena<Layout>*>(one->arena))->push_remote(chunk);
+      give_to_other(chunk, to.mine, static_cast<member*>(owner), pool);
     }
   }
 
@@ -83,12 +93,13 @@ class arena_per_thread {
   void trim(Pool& pool) {
     member* const mine = here();
     if (mine != &nobody) {
-      mine->collect(pool);
+      mine->desk.send_all();
+      mine->collect(pool, depot_);
       mine->trim(pool);
     }
     const std::lock_guard hold(registry_lock);
     for (member* one = stale_; one != nullptr; one = one->next_stale) {
-      one->collect(pool);
+      one->collect(pool, depot_);
       one->trim(pool);
     }
   }
@@ -96,7 +107,8 @@ class arena_per_thread {
   // Both when no other thread uses the pool.
   template <class Pool>
   void settle(Pool& pool) {
-    for (member* one = all_; one != nullptr; one = one->next_of_pool) one->collect(pool);
+    for (member* one = all_; one != nullptr; one = one->next_of_pool) one->desk.send_all();
+    for (member* one = all_; one != nullptr; one = one->next_of_pool) one->collect(pool, depot_);
   }
   template <class F>
   void for_each_arena(F&& call) {
@@ -135,32 +147,51 @@ class arena_per_thread {
   }
 
   template <class Pool>
+  HEAPLEDGER_POOL_HOT void give_to_other(link* chunk, member* mine, member* owner, Pool& pool) {
+    if (mine == &nobody) [[unlikely]] {
+      mine = join(pool);
+    }
+    if (mine == nullptr || !mine->desk.add(chunk, owner, depot_)) [[unlikely]] {
+      owner->push_remote(chunk);
+    }
+  }
+
+  template <class Pool>
   HEAPLEDGER_POOL_COLD link* refill(Pool& pool) {
     member* mine = here();
-    if (mine == &nobody) {
-      const std::lock_guard hold(registry_lock);
-      mine = obtain(pool);
-      if (mine == nullptr) return nullptr;
-      if (thread_has_ended) {  // a destructor of another thread-local object: lend it for this once
-        link* const chunk = next_of(mine, pool);
-        make_stale(mine);
-        return chunk;
-      }
-      thread_arenas::mine().add(mine);
-      slots_of_thread[mine->pool_number % thread_slots] = {mine->pool_number, mine};
-    }
-    return next_of(mine, pool);
+    if (mine == &nobody) mine = join(pool);
+    if (mine != nullptr) return next_of(mine, pool);
+    if (!thread_has_ended) return nullptr;
+    // A destructor of another thread-local object: an arena is lent for this once.
+    const std::lock_guard hold(registry_lock);
+    mine = obtain(pool);
+    if (mine == nullptr) return nullptr;
+    link* const chunk = next_of(mine, pool);
+    make_stale(mine);
+    return chunk;
   }
   template <class Pool>
-  static link* next_of(member* one, Pool& pool) {
+  link* next_of(member* one, Pool& pool) {
     link* chunk = one->pop();
     if (chunk == nullptr) {
-      one->collect(pool);
+      one->desk.send_all();
+      one->collect(pool, depot_);
       chunk = one->pop();
     }
     return chunk != nullptr ? chunk : one->refill(pool);
   }
 
+  // An arena for this thread; null when there is no memory, or the thread has left its arenas already.
+  template <class Pool>
+  HEAPLEDGER_POOL_COLD member* join(Pool& pool) {
+    if (thread_has_ended) return nullptr;
+    const std::lock_guard hold(registry_lock);
+    member* const mine = obtain(pool);
+    if (mine == nullptr) return nullptr;
+    thread_arenas::mine().add(mine);
+    slots_of_thread[mine->pool_number % thread_slots] = {mine->pool_number, mine};
+    return mine;
+  }
   template <class Pool>
   member* obtain(Pool& pool) {
     if (stale_ != nullptr) {
@@ -176,7 +207,9 @@ class arena_per_thread {
     one->leave = [](membership* left) {
       auto& of = *static_cast<Pool*>(left->pool_state);
       auto* const arena_left = static_cast<member*>(left);
-      arena_left->collect(of);
+      arena_left->desk.send_all();
+      arena_left->collect(of, of.threads().depot_);
+      of.threads().depot_.take_surplus(arena_left->desk.spare(), 0);
       arena_left->trim(of);
       of.analyzer().arena_stale(static_cast<arena<Layout>*>(arena_left));
       of.threads().make_stale(arena_left);
@@ -192,6 +225,7 @@ class arena_per_thread {
   }
 
   std::atomic<std::uint64_t> number_ = no_number;
+  parcel_depot depot_;
   member* all_ = nullptr;
   member* stale_ = nullptr;
 };

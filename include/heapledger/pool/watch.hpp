@@ -115,12 +115,17 @@ struct watch {
   }
 
   static bool still_filled(const link* chunk) {  // but for the link
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(chunk);
-    std::uint8_t differs = 0;
-    for (std::size_t i = sizeof(link); i < Layout::payload_bytes; ++i) {
-      differs = static_cast<std::uint8_t>(differs | (bytes[i] ^ freed_pattern));
+    const char* const bytes = reinterpret_cast<const char*>(chunk) + sizeof(link);
+    constexpr std::size_t rest = Layout::payload_bytes - sizeof(link);
+    if constexpr (rest == 0) {
+      return true;
+    } else if constexpr (rest > 64) {  // all bytes are like their neighbours
+      return static_cast<std::uint8_t>(*bytes) == freed_pattern && std::memcmp(bytes, bytes + 1, rest - 1) == 0;
+    } else {
+      char pattern[rest];
+      std::memset(pattern, freed_pattern, rest);
+      return std::memcmp(bytes, pattern, rest) == 0;
     }
-    return differs == 0;
   }
   static bool is_chunk(const void* pointer) { return Layout::index_of(pointer) < Layout::capacity; }
 
