@@ -162,6 +162,20 @@ TEST(pool_pages, remote_frees_come_back_to_the_page_they_left) {
   EXPECT_EQ(pool.pages(), 0u);
 }
 
+TEST(pool_pages, what_a_thread_freed_is_there_when_it_has_ended) {
+  using pool_type = pool<64, threading::thread_cached, no_header, counting<>, no_checks>;
+  pool_type pool;
+  std::vector<void*> chunks(pool_type::chunks_per_page);
+  for (void*& chunk : chunks) chunk = pool.allocate();
+  constexpr std::size_t few = 10;  // fewer than a parcel holds
+  std::thread([&] {
+    for (std::size_t i = 0; i < few; ++i) pool.deallocate(chunks[i]);
+  }).join();
+  for (std::size_t i = 0; i < few; ++i) chunks[i] = pool.allocate();
+  EXPECT_EQ(pool.analyzer().pages_allocated, 1u);
+  EXPECT_EQ(std::set<void*>(chunks.begin(), chunks.end()).size(), chunks.size());
+}
+
 TEST(pool_pages, more_than_a_chunk_is_refused) {
   pool<64> pool;
   EXPECT_EQ(pool.try_allocate(65), nullptr);

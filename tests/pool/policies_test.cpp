@@ -1,6 +1,9 @@
 // Headers, analyzers, the bypass, and that empty policies take no room.
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <thread>
 
 #include "support.hpp"
@@ -206,6 +209,54 @@ TEST(pool_threads, may_use_a_pool_while_they_end) {
   }
   EXPECT_EQ(late_pool.chunks_in_use(), 0u);
   EXPECT_EQ(late_pool.analyzer().arenas_created, 1u);
+  EXPECT_TRUE(found.all().empty());
+}
+
+// A thread that has left its arena must not use it any more: it may be another thread's by now.
+pool<32, threading::thread_cached, no_header, counting<>, exact_checks> left_pool;
+struct meets_successor {
+  bool* apart = nullptr;
+  ~meets_successor() {
+    if (apart == nullptr) return;
+    void* theirs = nullptr;
+    std::mutex lock;
+    std::condition_variable changed;
+    bool taken = false, done = false;
+    std::thread holder([&] {
+      theirs = left_pool.allocate();  // in the arena that this thread has just left
+      std::unique_lock hold(lock);
+      taken = true;
+      changed.notify_all();
+      changed.wait(hold, [&] { return done; });
+    });
+    {
+      std::unique_lock hold(lock);
+      changed.wait(hold, [&] { return taken; });
+    }
+    void* const mine = left_pool.allocate();
+    using layout = decltype(left_pool)::layout;
+    *apart = layout::page_start(mine) != layout::page_start(theirs);
+    left_pool.deallocate(mine);
+    {
+      const std::lock_guard hold(lock);
+      done = true;
+      changed.notify_all();
+    }
+    holder.join();
+    left_pool.deallocate(theirs);
+  }
+};
+
+TEST(pool_threads, leave_their_arena_to_the_next) {
+  const caught found;
+  bool apart = false;
+  std::thread([&] {
+    static thread_local meets_successor user;  // made before the arena, so destroyed after it was left
+    user.apart = &apart;
+    left_pool.deallocate(left_pool.allocate());
+  }).join();
+  EXPECT_TRUE(apart);
+  EXPECT_EQ(left_pool.chunks_in_use(), 0u);
   EXPECT_TRUE(found.all().empty());
 }
 

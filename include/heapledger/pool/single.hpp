@@ -2,14 +2,9 @@
 #pragma once
 
 #include "arena.hpp"
+#include "no_lock.hpp"
 
 namespace heapledger::pool_detail {
-
-template <class Purpose>  // two of one type could not both be without size
-struct no_lock {
-  static constexpr void lock() noexcept {}
-  static constexpr void unlock() noexcept {}
-};
 
 // Also what `shared` does while it holds its lock.
 template <class Layout>

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "arena.hpp"
+#include "no_lock.hpp"
 #include "parcels.hpp"
 #include "thread_registry.hpp"
 
