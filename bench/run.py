@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs every workload under every profiler, in turn, and prints what each costs as a ratio to the bare program."""
+"""Runs every workload under every profiler, in turn, and prints what each costs as a ratio to the bare program: a table
+as each workload is done."""
 
 import argparse
 import dataclasses
 import fnmatch
-import json
 import pathlib
 import shutil
 import sys
@@ -12,16 +12,11 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from paired import hot_path, machine, numbers, table  # noqa: E402
+from paired import hot_path, machine, numbers  # noqa: E402
 from paired.profilers import BARE, PROFILERS  # noqa: E402
+from paired.report import Report, Result  # noqa: E402
 from paired.rounds import Runner  # noqa: E402
 from paired.workloads import WORKLOADS, Absent  # noqa: E402
-
-
-@dataclasses.dataclass
-class Result:
-    workload: object
-    rows: list
 
 
 def fail(message, status=2):
@@ -74,11 +69,10 @@ def absent(profilers, build):
     return missing
 
 
-def measure(options, workloads, profilers, runner, missing):
+def measure(options, workloads, profilers, runner, missing, report):
     made = options.build / "bench/made"
     made.mkdir(exist_ok=True)
     usable = [BARE] + [profiler for profiler in profilers if profiler.name not in missing]
-    results, recorded = [], []
     for workload in workloads:
         try:
             command = workload.command(options.build, made)
@@ -93,12 +87,12 @@ def measure(options, workloads, profilers, runner, missing):
             fail(f"workload {workload.name} does not run by itself: {reason}", 125)
         rows = [numbers.absent(profiler, missing[profiler.name]) if profiler.name in missing else
                 numbers.row(series[profiler.name], bare, options.timeout) for profiler in [BARE, *profilers]]
-        results.append(Result(workload, rows))
-        recorded.append({"workload": workload.name, "program": command[0],
-                         "profilers": {one.profiler.name: {"failure": one.failure, "timed_out": one.timed_out,
-                                                           "runs": [dataclasses.asdict(run) for run in one.runs]}
-                                       for one in series.values()}})
-    return results, recorded
+        progress("")
+        report.add(Result(workload, rows),
+                   {"workload": workload.name, "program": command[0],
+                    "profilers": {one.profiler.name: {"failure": one.failure, "timed_out": one.timed_out,
+                                                      "runs": [dataclasses.asdict(run) for run in one.runs]}
+                                  for one in series.values()}})
 
 
 def main():
@@ -123,24 +117,15 @@ def main():
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="heapledger-bench.", dir=options.scratch.resolve()))
     try:
         runner = Runner(options.build, scratch, options.timeout)
-        about = machine.describe(options.runs, options.timeout)
-        missing = absent(profilers, options.build)
-        results, recorded = measure(options, workloads, profilers, runner, missing)
+        report = Report(machine.describe(options.runs, options.timeout), options.markdown, options.json)
+        measure(options, workloads, profilers, runner, absent(profilers, options.build), report)
         loop = [profiler for profiler in profilers if not profiler.whole]
         hot_rows = [] if options.no_hot_path else hot_path.measure(runner, [BARE, *loop], options.runs, progress)
         progress("")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
-    print(table.document(about, results, hot_rows, table.text, lambda title: title), end="")
-    if options.markdown:
-        document = table.document(about, results, hot_rows, table.markdown, lambda title: f"## {title}")
-        options.markdown.write_text(document)
-    if options.json:
-        hot = [{"profiler": row.profiler, "note": row.note,
-                "nanoseconds": {f"{mode} {depth}": value for (mode, depth), value in row.nanoseconds.items()}}
-               for row in hot_rows]
-        options.json.write_text(json.dumps({"machine": about, "workloads": recorded, "hot_path": hot}, indent=1))
+    report.finish(hot_rows)
 
 
 if __name__ == "__main__":

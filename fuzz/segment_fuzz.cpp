@@ -38,6 +38,7 @@ void repair(std::string& file) {
   header.header_size = wire::header_bytes;
   std::size_t at = wire::header_bytes;
   place<wire::node>(header.nodes, header.node_count, at, 1);
+  place<wire::place>(header.places, header.place_count, at, 1);
   place<wire::cell>(header.accounts, header.account_count, at, 1);
   place<wire::account_key>(header.account_keys, header.account_count, at, 1);
   place<wire::cell>(header.cells, header.cell_count, at, 1);

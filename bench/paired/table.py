@@ -1,5 +1,7 @@
 """The tables: as plain text for a terminal, as Markdown for a file, from the same cells."""
 
+import dataclasses
+
 from .hot_path import COLUMNS
 
 MIB = 1024 * 1024
@@ -87,12 +89,34 @@ def markdown(cells):
     return "\n".join([line(cells[0]), line(["---"] + ["---:"] * (len(cells[0]) - 1)), *map(line, cells[1:])])
 
 
-def document(machine, results, hot_rows, render, heading):
-    parts = [heading("Benchmark"), "\n".join(machine)]
-    if results:
-        parts += [heading("Time, as a ratio to the bare program of the same round"), render(matrix(results))]
-    for result in results:
-        parts += [heading(f"{result.workload.name}: {result.workload.what}"), render(details(result))]
-    if hot_rows:
-        parts += [heading("Hot path: nanoseconds for one malloc and free, by frames above"), render(hot_path(hot_rows))]
-    return "\n\n".join(parts) + "\n"
+@dataclasses.dataclass
+class Style:
+    cells: object    # how a table is written
+    heading: object  # how a title is
+
+
+PLAIN = Style(text, lambda title: title)
+MARKDOWN = Style(markdown, lambda title: f"## {title}")
+
+
+def part(title, body, style):
+    return f"{style.heading(title)}\n\n{body}\n"
+
+
+def overview(results, style):
+    return results and ("Time, as a ratio to the bare program of the same round", style.cells(matrix(results)))
+
+
+def workload(result, style):
+    return f"{result.workload.name}: {result.workload.what}", style.cells(details(result))
+
+
+def hot_path_part(rows, style):
+    return rows and ("Hot path: nanoseconds for one malloc and free, by frames above", style.cells(hot_path(rows)))
+
+
+def document(machine, results, hot_rows):
+    """All of it in Markdown."""
+    parts = [("Benchmark", "\n".join(machine)), overview(results, MARKDOWN),
+             *(workload(result, MARKDOWN) for result in results), hot_path_part(hot_rows, MARKDOWN)]
+    return "\n".join(part(*one, MARKDOWN) for one in parts if one)

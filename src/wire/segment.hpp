@@ -21,7 +21,7 @@
 namespace heapledger::wire {
 
 inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
-inline constexpr std::uint32_t segment_version = 1;
+inline constexpr std::uint32_t segment_version = 2;
 inline constexpr std::size_t header_bytes = 16384;
 
 struct region {
@@ -50,24 +50,29 @@ struct account_key {
   std::uint32_t scope;   // 0 is the whole process
   std::uint32_t shared;  // cell + 1 that folds go to; 0 is none yet
   std::uint32_t owner;   // writer + 1 that books into accounts[] itself
+  std::uint64_t path;    // the probe's own: a hash of the stack
 };
-static_assert(sizeof(account_key) == 16);
+static_assert(sizeof(account_key) == 24);
 
-// A stack is a path to the root. Node 0 is the root. `where` is a return address in its low 48 bits, the module
-// (index + 1) that held it in bits 48..62, and bit 63 once that module was unloaded.
+// A stack is a path of nodes to the root, node 0. Parents come before their children. A node is the place of a return
+// address below its parent; place 0 is none. `where` is the return address in its low 48 bits, the module (index + 1)
+// that held it in bits 48..62, and bit 63 once that module was unloaded.
 struct node {
-  std::uint64_t where;
+  std::uint32_t place;
   std::uint32_t parent;
-  std::uint32_t account;  // account + 1 of this stack in scope 0; 0 is none: only an outer frame of others
 };
-static_assert(sizeof(node) == 16);
-inline constexpr std::uint64_t node_address_mask = (std::uint64_t{1} << 48) - 1;
-inline constexpr unsigned node_module_shift = 48;
-inline constexpr std::uint64_t node_module_mask = 0x7fff;
-inline constexpr std::uint64_t node_unloaded = std::uint64_t{1} << 63;
+static_assert(sizeof(node) == 8);
+struct place {
+  std::uint64_t where;
+};
+static_assert(sizeof(place) == 8);
+inline constexpr std::uint64_t place_address_mask = (std::uint64_t{1} << 48) - 1;
+inline constexpr unsigned place_module_shift = 48;
+inline constexpr std::uint64_t place_module_mask = 0x7fff;
+inline constexpr std::uint64_t place_unloaded = std::uint64_t{1} << 63;
 // Set on the address bits of a frame interrupted by a signal: the address is exact, not a return address. Bit 47 is
 // never set in a user-space address.
-inline constexpr std::uint64_t node_exact_address = std::uint64_t{1} << 47;
+inline constexpr std::uint64_t place_exact_address = std::uint64_t{1} << 47;
 
 enum class thread_state : std::uint32_t { unused, running, ended };
 
@@ -182,10 +187,11 @@ struct segment_header {
   std::uint32_t command_bytes;
   std::uint32_t reserved0;
 
-  region nodes, accounts, account_keys, cells, threads, writers, modules, strings, errors;
+  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors;
 
-  // Counts that grow; the first element of nodes, accounts, and threads is reserved (see above).
+  // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;
+  std::uint32_t place_count;
   std::uint32_t account_count;
   std::uint32_t cell_count;  // cells handed out, in use or free
   std::uint32_t thread_count;

@@ -118,7 +118,18 @@ class Clear(ledger.Case):
         self.fails(2, "run", "--depth", "many", "--", "true", says=["depth"])
         self.fails(2, "nonsense", says=["nonsense"])
         self.fails(2, "run", says=["program"])
-        self.fails(2, "report")
+        self.fails(2, "report", says=["which profile", "heapledger report FILE.hlp"], cwd=self.dir)
+
+    def test_report_of_what(self):
+        """Without a name: which profile is the newest, and what to type, which then works."""
+        for name in ("heapledger.true.1.hlp", "it's here.hlp", "-f.hlp"):
+            ledger.execute([ledger.BIN, "run", "-q", "--no-follow", "-o", self.path(name), "--", "true"])
+            line = self.fails(2, "report", "--by", "live", says=["newest", name], cwd=self.dir)
+            typed = line.split("type: ")[1]
+            bin_folder = os.path.dirname(ledger.BIN)
+            done = ledger.execute(["sh", "-c", typed], cwd=self.dir, env={"PATH": f"{bin_folder}:{os.environ['PATH']}"})
+            self.assertEqual((done.status, done.err), (0, b""), done)
+            os.utime(self.path(name), (1, 1))
 
     def test_environment_twin_that_is_wrong(self):
         environment = ledger.plain_environment({"HEAPLEDGER_STACKS": "nonsense"})

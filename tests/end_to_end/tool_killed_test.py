@@ -19,6 +19,11 @@ def session_folders(tool_pid):
     return sorted({found for name in names for found in glob.glob(name)})
 
 
+def segments_in(folder, pid):
+    """In the folder, or where root keeps them: in one inside."""
+    return glob.glob(os.path.join(glob.escape(folder), "**", f"{pid}-*.hls"), recursive=True)
+
+
 class ToolKilled(ledger.Case):
     def setUp(self):
         super().setUp()
@@ -41,7 +46,7 @@ class ToolKilled(ledger.Case):
         folders = session_folders(tool.pid)
         self.assertEqual(len(folders), 1, "one session folder is left behind")
         self.addCleanup(ledger.shutil.rmtree, folders[0], True)
-        segments = glob.glob(os.path.join(glob.escape(folders[0]), f"{running.pid}-*.hls"))
+        segments = segments_in(folders[0], running.pid)
         self.assertEqual(len(segments), 1, os.listdir(folders[0]))
         return segments[0], os.waitstatus_to_exitcode(status), out, record.Record(file)
 
@@ -76,7 +81,7 @@ class ToolKilled(ledger.Case):
                               env=ledger.plain_environment()) as tool:
             running = record.wait_for(file, 1000, lambda: tool.poll() is None)
             try:
-                segments = [s for folder in session_folders(tool.pid) for s in glob.glob(f"{folder}/{running.pid}-*.hls")]
+                segments = [s for folder in session_folders(tool.pid) for s in segments_in(folder, running.pid)]
                 self.assertEqual(len(segments), 1)
                 before = record.Record(file)
                 r = ledger.report(segments[0])

@@ -24,6 +24,25 @@ class Process(ledger.Case):
                          processes=2)
         self.assert_same([ledger.program("descriptors")], env={"ODD": "a=b\nc", "EMPTY": ""}, processes=1)
 
+    def test_environment_that_the_kernel_keeps(self):
+        """What /proc/PID/environ shows, to the last byte: with our privileges and without, and in children too."""
+        show = ["cat", "/proc/self/environ"]
+        for command in (show, ["sh", "-c", "cat /proc/$$/environ; exec 9>&1; cat /proc/self/environ"], ["env", "-i", "A=1", *show],
+                        ["env", "-i", *show]):
+            with self.subTest(command=command):
+                self.assert_same(command, env={"ODD": "a=b\nc", "EMPTY": ""}, processes=1)
+        if os.getuid() == 0:
+            self.assert_same(["setpriv", "--reuid=65534", "--clear-groups", *show])
+
+    def test_own_preload_in_the_environment_that_the_kernel_keeps(self):
+        """A library that the program preloads itself stays; only its place among the entries may change."""
+        library = ledger.program("plugin_a.so")
+        for entries in ([f"LD_PRELOAD={library}"], ["A=1", f"LD_PRELOAD={library}", "B=" + "x" * 5000]):
+            command = ["env", "-i", *entries, "/bin/cat", "/proc/self/environ"]
+            done = self.profile(command)
+            self.assertEqual(sorted(done.out.split(b"\0")), sorted(ledger.execute(command).out.split(b"\0")))
+            self.assertEqual(done.of("cat")[0]["process"]["ended"], "exited")
+
     def test_inherited_descriptor(self):
         """A descriptor that the tool was started with reaches the program."""
         reader, writer = os.pipe()

@@ -67,5 +67,26 @@ TEST(symbol_gaps, names_modules_without_names_or_lines) {
   EXPECT_EQ(gaps[0].without_name, 1U);
 }
 
+TEST(nameless_at_peak, adds_up_places_without_a_name) {
+  using sample::booked;
+  sample::profile_builder builder;
+  const sample::sample_frame malloc{"malloc", "", 0, "/lib/libc.so.6"};
+  const sample::sample_frame main{"main", "", 0};
+  builder.stack({malloc, main}, booked(1, 1000, 0, 0, 1000));
+  builder.stack({malloc, {"", "", 0, "/opt/a.so"}, main}, booked(1, 300, 0, 0, 300));
+  builder.stack({malloc, {"", "", 0, "/opt/b.so"}, {"", "", 0, "/opt/a.so"}, main}, booked(1, 400, 0, 0, 400));
+  builder.stack({malloc, {"", "", 0, ""}, main}, booked(1, 5000, 0, 0, 5000));  // generated code
+  builder.stack({malloc, {"known", "", 0}, {"", "", 0, "/opt/a.so"}},
+                booked(1, 7000, 0, 0, 7000));  // a nameless caller
+  builder.stack({}, booked(1, 50, 0, 0, 50));
+  const profile p = builder.build();
+  machinery machinery(p);
+  const auto nameless = nameless_at_peak(p, find_sites(p, machinery));
+  EXPECT_EQ(nameless.bytes, 700);
+  ASSERT_NE(nameless.module, none);
+  EXPECT_EQ(p.modules[nameless.module].path, "/opt/b.so");
+  EXPECT_EQ(nameless_at_peak({}, {}).module, none);
+}
+
 }  // namespace
 }  // namespace heapledger::analyse

@@ -39,7 +39,7 @@ TEST(hostile_segment, what_is_no_segment_is_refused) {
   EXPECT_SAYS(error_of(std::string(100, 'x')), "not a segment");
   EXPECT_SAYS(error_of(std::string(100000, 'x')), "magic");
   EXPECT_SAYS(error_with([](auto& header) { header.magic ^= 1; }), "magic");
-  EXPECT_SAYS(error_with([](auto& header) { header.version = 2; }), "version 2");
+  EXPECT_SAYS(error_with([](auto& header) { header.version = 99; }), "version 99");
   EXPECT_SAYS(error_with([](auto& header) { header.header_size = 4096; }), "header of 4096");
   EXPECT_THROW(collect_segment("/dev/null"), input_error);
   EXPECT_THROW(collect_segment("/"), input_error);
@@ -98,7 +98,7 @@ TEST(hostile_segment, indices_and_text_out_of_bounds_are_harmless) {
   builder.add_module(0, UINT64_MAX, UINT64_MAX, "/x");
   builder.modules[0].path = UINT32_MAX;
   builder.modules[0].build_id_bytes = UINT32_MAX;
-  const auto node = builder.add_node(UINT32_MAX, 0x1000, wire::node_module_mask);
+  const auto node = builder.add_node(UINT32_MAX, 0x1000, wire::place_module_mask);
   builder.nodes[0].parent = node;
   builder.accounts[builder.add_account(node)].allocations = 1;
   builder.add_cell(UINT32_MAX - 1).allocations = 1;

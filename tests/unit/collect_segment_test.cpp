@@ -157,7 +157,7 @@ TEST(collect_segment, places_are_inside_the_call_and_relative_to_their_module) {
   builder.modules[0].build_id[0] = 0xab;
   builder.modules[0].build_id[2] = 0x01;
   const auto outer = builder.add_node(0, 0x7f0000001234, module);
-  const auto at_signal = builder.add_node(outer, 0x7f0000001500 | wire::node_exact_address, module);
+  const auto at_signal = builder.add_node(outer, 0x7f0000001500 | wire::place_exact_address, module);
   const auto outside = builder.add_node(at_signal, 0x5000, module);
   builder.accounts[builder.add_account(outside)].allocations = 1;
   const auto result = collected(builder);
@@ -180,7 +180,7 @@ TEST(collect_segment, one_location_for_a_place_that_many_stacks_share) {
   const auto second = builder.add_node(builder.add_node(0, 0x2000), 0x9000);
   builder.accounts[builder.add_account(first)].allocations = 1;
   builder.accounts[builder.add_account(second)].allocations = 1;
-  builder.nodes[second].where |= wire::node_unloaded;
+  builder.places[builder.nodes[second].place].where |= wire::place_unloaded;
   const auto result = collected(builder);
   EXPECT_EQ(result.nodes.size(), 5u);
   EXPECT_EQ(result.locations.size(), 3u);

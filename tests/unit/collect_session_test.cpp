@@ -1,6 +1,7 @@
 // Sessions with real processes that put made-up segments where the probe would.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -67,6 +68,12 @@ TEST_F(session_test, learns_of_the_signal_that_ended_it) {
   EXPECT_FALSE(collected->process.exit_code.has_value());
 }
 
+TEST_F(session_test, follows_no_link_in_its_directory) {
+  watch(fmt::format("ln -s template {}/$$-0.hls", directory_.path()));
+  ASSERT_EQ(session_.images().size(), 1u);
+  EXPECT_FALSE(session_.images().front().collect().has_value());
+}
+
 TEST_F(session_test, numbers_the_images_before_the_last) {
   watch(become(0) + "; " + become(1) + "; " + become(2));
   ASSERT_EQ(session_.images().size(), 3u);
@@ -128,7 +135,7 @@ TEST_F(session_test, retires_what_ended_when_segments_pile_up) {
 TEST(collect_session_directory, is_private_and_gone_at_the_end_unless_kept) {
   std::string path;
   {
-    const session_directory directory(".");
+    const session_directory directory(".", false);
     path = directory.path();
     EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_all);
     EXPECT_TRUE(std::filesystem::is_empty(path));
@@ -136,11 +143,30 @@ TEST(collect_session_directory, is_private_and_gone_at_the_end_unless_kept) {
   }
   EXPECT_FALSE(std::filesystem::exists(path));
   {
-    session_directory directory(".");
+    session_directory directory(".", false);
     path = directory.path();
     directory.keep(true);
   }
   EXPECT_TRUE(std::filesystem::remove(path));
+}
+
+TEST(collect_session_directory, takes_other_users_files_behind_a_name_that_they_cannot_list) {
+  using std::filesystem::perms;
+  std::filesystem::path inner;
+  {
+    const auto before = ::umask(077);
+    const session_directory directory(".", true);
+    ::umask(before);
+    inner = directory.path();
+    const auto all_create_none_lists = perms::owner_all | perms::group_write | perms::group_exec | perms::others_write |
+                                       perms::others_exec | perms::sticky_bit;
+    EXPECT_EQ(std::filesystem::status(inner).permissions(), all_create_none_lists);
+    EXPECT_EQ(std::filesystem::status(inner.parent_path()).permissions(),
+              perms::owner_all | perms::group_exec | perms::others_exec);
+    EXPECT_EQ(inner.filename().string().size(), 32U);
+    std::ofstream(inner / "1-0.hls") << "x";
+  }
+  EXPECT_FALSE(std::filesystem::exists(inner.parent_path()));
 }
 
 TEST(collect_totals, adds_up_threads_and_survives_a_cut) {

@@ -166,10 +166,10 @@ TEST(report_options, are_taken) {
   EXPECT_EQ(std::get<report_options>(parsed({"report", "--", "--odd.hlp"})).file, "--odd.hlp");
   EXPECT_EQ(std::get<report_options>(parsed({"report", "[a].hlp"})).file, "[a].hlp");
   EXPECT_EQ(std::get<report_options>(parsed({"report", "[a]"})).file, "[a]");
+  EXPECT_EQ(std::get<report_options>(parsed({"report"})).file, "");  // the command says which there are
 }
 
 TEST(report_options, wrong_usage_says_what_to_type) {
-  EXPECT_SAYS(refusal({"report"}), "which profile?");
   EXPECT_SAYS(refusal({"report", "a", "b"}), "'b' is one argument too many");
   EXPECT_SAYS(refusal({"report", "--by", "size", "a"}), "live, peak, allocated, count, temporary");
   EXPECT_SAYS(refusal({"report", "--top", "0", "a"}), "--top");

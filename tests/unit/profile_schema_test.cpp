@@ -56,7 +56,9 @@ TEST(ProfileSchema, TheFileIsHeaderAndFrame) {
 // HEAPLEDGER_WRITE_GOLDEN=1 writes the file anew, for a new format version only.
 TEST(ProfileGolden, StillReadsFormat1) {
   if (std::getenv("HEAPLEDGER_WRITE_GOLDEN") != nullptr) write_profile(full_profile(), golden + ".hlp", true);
-  EXPECT_EQ(read_profile(golden + ".hlp"), full_profile());
+  profile written_then = full_profile();
+  for (auto& module : written_then.modules) module.symbol_advice.clear();  // came later
+  EXPECT_EQ(read_profile(golden + ".hlp"), written_then);
 }
 
 }  // namespace

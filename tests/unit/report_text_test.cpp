@@ -163,7 +163,7 @@ TEST(report_text, memory_parts_shown_add_up_to_the_rss_shown) {
   for (std::string line; std::getline(lines, line) && rss < 0;) {
     const std::size_t unit = line.find(" KiB");
     if (unit == std::string::npos) continue;
-    std::string digits = line.substr(16, unit - 16);
+    std::string digits = line.substr(17, unit - 17);
     std::erase(digits, ',');
     (line.find("RSS") == 2 ? rss : sum) += std::stoll(digits) + (line.find("RSS") == 2 ? 1 : 0);
   }

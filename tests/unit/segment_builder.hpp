@@ -29,6 +29,7 @@ class segment_builder {
     header.command = text(std::string_view("program\0-x\0two words", 20));
     header.command_bytes = 20;
     nodes.resize(1);
+    places.resize(1);
     add_account(0);
     threads.resize(1);
   }
@@ -45,15 +46,16 @@ class segment_builder {
     module.bias = bias;
     module.path = text(path);
     modules.push_back(module);
-    return static_cast<std::uint32_t>(modules.size());  // index + 1, as in node.where
+    return static_cast<std::uint32_t>(modules.size());  // index + 1, as in place.where
   }
   std::uint32_t add_node(std::uint32_t parent, std::uint64_t address, std::uint64_t module = 0) {
-    nodes.push_back({.where = address | (module << wire::node_module_shift), .parent = parent, .account = 0});
+    places.push_back({.where = address | (module << wire::place_module_shift)});
+    nodes.push_back({.place = static_cast<std::uint32_t>(places.size() - 1), .parent = parent});
     return static_cast<std::uint32_t>(nodes.size() - 1);
   }
   std::uint32_t add_account(std::uint32_t node) {
     accounts.push_back({});
-    account_keys.push_back({.node = node, .scope = 0, .shared = 0, .owner = 0});
+    account_keys.push_back({.node = node, .scope = 0, .shared = 0, .owner = 0, .path = 0});
     return static_cast<std::uint32_t>(accounts.size() - 1);
   }
   // A cell of another writer.
@@ -75,6 +77,7 @@ class segment_builder {
   std::string bytes() {
     std::string file(wire::header_bytes, '\0');
     header.node_count = place(file, header.nodes, nodes);
+    header.place_count = place(file, header.places, places);
     header.account_count = place(file, header.accounts, accounts);
     place(file, header.account_keys, account_keys);
     header.cell_count = place(file, header.cells, cells);
@@ -91,6 +94,7 @@ class segment_builder {
 
   wire::segment_header header{};
   std::vector<wire::node> nodes;
+  std::vector<wire::place> places;
   std::vector<wire::cell> accounts;
   std::vector<wire::account_key> account_keys;
   std::vector<wire::cell> cells;

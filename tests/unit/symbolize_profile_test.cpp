@@ -44,9 +44,23 @@ TEST_F(symbolize_profile, loads_of_one_build_are_one_module_in_the_result) {
   EXPECT_EQ(result.modules[0].locations, addresses_.size());
   EXPECT_EQ(result.modules[1].module, 2u);
   EXPECT_EQ(result.locations, addresses_.size() + 3);
+  EXPECT_EQ(made.modules[1].symbol_advice, "");
+  EXPECT_EQ(made.modules[2].symbol_advice, result.modules[1].advice);
+  EXPECT_NE(made.modules[2].symbol_advice, "");
   auto chains = chains_of(made);
   chains.resize(addresses_.size());
   EXPECT_EQ(chains, symbolize_file(fixture("gcc"), addresses_));
+}
+
+TEST_F(symbolize_profile, every_load_of_a_build_keeps_the_advice_until_it_is_followed) {
+  auto made = profile_of(fixture("symbols_only"), addresses_);
+  made.modules.push_back(made.modules[0]);
+  symbolize(made);
+  for (const auto& module : made.modules)
+    EXPECT_EQ(module.symbol_advice, "no source lines and no inlined functions: build it with -g");
+  for (auto& module : made.modules) module.path = fixture("gcc");
+  symbolize(made);
+  for (const auto& module : made.modules) EXPECT_EQ(module.symbol_advice, "");
 }
 
 TEST_F(symbolize_profile, duplicate_and_unsorted_addresses) {

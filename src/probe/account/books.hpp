@@ -7,6 +7,7 @@
 
 #include <emmintrin.h>
 
+#include "probe/account/recent_accounts.hpp"
 #include "probe/base/attributes.hpp"
 #include "probe/publish/segment.hpp"
 #include "probe/unwind/stack_walk.hpp"
@@ -19,6 +20,8 @@ struct alignas(4096) process_page {
   std::uint64_t generation;
 };
 extern process_page process;
+
+extern wire::cell no_cell;  // never settled, so that no fast path books there
 
 struct books {
   // What a thread must find in its books to go on: the process's generation. `busy`, while an event is being booked.
@@ -33,8 +36,7 @@ struct books {
   wire::writer* writer;
   const void* last_block;  // allocated last; freed next, it is a temporary
 
-  // The stack of the last allocation; forgotten when one of this thread's cells is folded away.
-  std::uint32_t recent_node;
+  // What `stack` was booked to last; forgotten when one of this thread's cells is folded away.
   std::uint32_t recent_account;
   wire::cell* recent_cell;
 
@@ -50,9 +52,18 @@ struct books {
   books* next_free;
   std::uint32_t evictions;
   stack_walk stack;
+  recent_accounts recent;
 
   HL_HOT wire::cell& cell_of(std::uint32_t account);
-  void forget_recent() { recent_node = recent_account = UINT32_MAX; }
+  void forget_recent() {
+    recent_account = UINT32_MAX;
+    recent_cell = &no_cell;
+  }
+  void forget_code() {
+    stack.forget();
+    recent.forget();
+    forget_recent();
+  }
 };
 
 // A pair of counters that a kill finds both old or both new.

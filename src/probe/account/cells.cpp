@@ -1,9 +1,17 @@
 #include "probe/account/cells.hpp"
 
+#include "probe/account/account_index.hpp"
 #include "probe/account/tag.hpp"
 #include "probe/base/lock.hpp"
 
 namespace heapledger::probe {
+
+constinit wire::cell no_cell = [] {
+  wire::cell cell{};
+  cell.peak_epoch = UINT32_MAX;
+  return cell;
+}();
+
 namespace {
 
 constexpr unsigned smallest_bits = 6;  // 64 cells: one page
@@ -148,47 +156,67 @@ HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
 
 namespace {
 
-HL_COLD std::uint32_t make_account(books& own, std::uint32_t node) {
-  lock_guard held(accounts_lock);
-  wire::node& of = segment.nodes[node];
-  if (of.account != 0) return of.account - 1;
+void count_cut(stack_cut cut) {
+  switch (cut) {
+    case stack_cut::none:
+      return;
+    case stack_cut::depth:
+      return count_loss(wire::loss::stack_cut_depth);
+    case stack_cut::no_rule:
+      return count_loss(wire::loss::stack_cut_no_rule);
+    case stack_cut::bounds:
+      return count_loss(wire::loss::stack_cut_bounds);
+  }
+}
+
+// A new account, unless another thread was faster.
+HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
+  const signals_blocked quiet;
+  const std::uint32_t node = own.stack.node();
+  const inner_lock_guard held(accounts_lock);
+  if (const std::uint32_t found = accounts.find(path); found != 0) return found;
   wire::segment_header& header = *segment.header;
   const std::uint32_t fresh = header.account_count;
   if (fresh >= tag::account_limit || !commit(segment.accounts, fresh + 1) || !commit(segment.account_keys, fresh + 1)) {
     count_loss(wire::loss::accounts_full);
     return 0;
   }
-  segment.account_keys[fresh].node = node;
-  segment.account_keys[fresh].owner = own.id;
+  wire::account_key& key = segment.account_keys[fresh];
+  key.node = node;
+  key.owner = own.id;
+  key.path = path;
   segment.accounts[fresh].peak_epoch = peak_epoch;
   __atomic_store_n(&header.account_count, fresh + 1, __ATOMIC_RELEASE);
-  __atomic_store_n(&of.account, fresh + 1, __ATOMIC_RELEASE);
-  switch (own.stack.cut()) {
-    case stack_cut::none:
-      break;
-    case stack_cut::depth:
-      count_loss(wire::loss::stack_cut_depth);
-      break;
-    case stack_cut::no_rule:
-      count_loss(wire::loss::stack_cut_no_rule);
-      break;
-    case stack_cut::bounds:
-      count_loss(wire::loss::stack_cut_bounds);
-      break;
+  if (!accounts.add(path, fresh)) {
+    count_loss(wire::loss::accounts_full);
+    return 0;
   }
+  count_cut(own.stack.cut());
   return fresh;
 }
 
 }  // namespace
 
-account_cell other_account_cell(books& own, std::uint32_t node) {
-  const std::uint32_t known = __atomic_load_n(&segment.nodes[node].account, __ATOMIC_ACQUIRE);
-  const std::uint32_t account = HL_LIKELY(known != 0) ? known - 1 : make_account(own, node);
+void forget_paths() {
+  lock_guard held(accounts_lock);
+  accounts.forget_unloaded();
+}
+
+account_cell other_account_cell(books& own, std::uint64_t path) {
+  recent_accounts::entry& known = own.recent.of(path);
+  if (known.path != path) {
+    std::uint32_t account = accounts.find(path);
+    if (HL_UNLIKELY(account == 0)) account = make_account(own, path);
+    known = {path, account, segment.account_keys[account].owner == own.id};
+    own.recent.missed();
+  }
+  const std::uint32_t account = known.account;
   wire::cell& cell = own.cell_of(account);
   if (HL_LIKELY(&cell != &nowhere[1])) {
-    own.recent_node = node;
     own.recent_account = account;
     own.recent_cell = &cell;
+  } else {
+    own.forget_recent();
   }
   return {account, &cell};
 }

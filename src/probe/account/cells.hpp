@@ -16,11 +16,17 @@ struct account_cell {
   wire::cell* cell;
 };
 
-account_cell other_account_cell(books& own, std::uint32_t node);
+account_cell other_account_cell(books& own, std::uint64_t path);
 
-HL_HOT account_cell account_of(books& own, std::uint32_t node) {
-  if (HL_LIKELY(own.recent_node == node)) return {own.recent_account, own.recent_cell};
-  return other_account_cell(own, node);
+HL_HOT account_cell account_of(books& own, std::uint64_t path) {
+  const recent_accounts::entry& known = own.recent.of(path);
+  if (HL_UNLIKELY(known.path != path || known.owned == 0)) return other_account_cell(own, path);
+  own.recent_account = known.account;
+  own.recent_cell = &segment.accounts[known.account];
+  return {own.recent_account, own.recent_cell};
 }
+
+// Code was unloaded.
+void forget_paths();
 
 }  // namespace heapledger::probe

@@ -22,7 +22,8 @@ books* make_books() {
   wire::segment_header& header = *segment.header;
   const std::uint32_t id = header.writer_count;
   if (!commit(segment.writers, id + 1)) return nullptr;
-  auto* memory = static_cast<char*>(own_piece(sizeof(books) + stack_walk::initial_bytes()));
+  auto* memory =
+      static_cast<char*>(own_piece(sizeof(books) + stack_walk::initial_bytes() + recent_accounts::initial_bytes()));
   if (memory == nullptr) return nullptr;
   header.writer_count = id + 1;
   auto* own = reinterpret_cast<books*>(memory);
@@ -31,7 +32,9 @@ books* make_books() {
   own->peak_mark = id == 0 ? 0 : INT64_MAX;
   if (id == 1) header.threaded = 1;
   no_deltas(*own);
-  own->stack.init(memory + sizeof(books), settings.depth_limit, settings.stacks == wire::stacks_mode::frame_pointer);
+  memory += sizeof(books);
+  own->stack.init(memory, settings.depth_limit, settings.stacks == wire::stacks_mode::frame_pointer);
+  own->recent.init(memory + stack_walk::initial_bytes());
   return own;
 }
 
@@ -81,7 +84,7 @@ books* acquire_books(std::uint32_t thread_record) {
   own->nested = nullptr;
   own->last_block = nullptr;
   own->forget_recent();
-  if (own->known_generation != process.generation) own->stack.forget_code();
+  if (own->known_generation != process.generation) own->forget_code();
   own->stack.forget();
   own->generation = own->known_generation = process.generation;
   return own;

@@ -19,25 +19,33 @@ struct signals_blocked {
   std::uint64_t before_ = 0;
 };
 
-// 0 free, 1 held, 2 held and waited for. The word may live in the segment.
-class lock_guard {
+// For where signals are blocked already. 0 free, 1 held, 2 held and waited for. The word may live in the segment.
+class inner_lock_guard {
  public:
-  explicit lock_guard(std::uint32_t& word) : word_(word) {
+  explicit inner_lock_guard(std::uint32_t& word) : word_(word) {
     std::uint32_t free = 0;
     if (__atomic_compare_exchange_n(&word_, &free, 1u, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
     while (__atomic_exchange_n(&word_, 2u, __ATOMIC_ACQUIRE) != 0)
       sys::call(__NR_futex, sys::word(&word_), 128 /* FUTEX_WAIT_PRIVATE */, 2);
   }
-  ~lock_guard() {
+  ~inner_lock_guard() {
     if (__atomic_exchange_n(&word_, 0u, __ATOMIC_RELEASE) == 2)
       sys::call(__NR_futex, sys::word(&word_), 129 /* FUTEX_WAKE_PRIVATE */, 1);
   }
-  lock_guard(const lock_guard&) = delete;
-  lock_guard& operator=(const lock_guard&) = delete;
+  inner_lock_guard(const inner_lock_guard&) = delete;
+  inner_lock_guard& operator=(const inner_lock_guard&) = delete;
+
+ private:
+  std::uint32_t& word_;
+};
+
+class lock_guard {
+ public:
+  explicit lock_guard(std::uint32_t& word) : inner_(word) {}
 
  private:
   signals_blocked blocked_;
-  std::uint32_t& word_;
+  inner_lock_guard inner_;
 };
 
 }  // namespace heapledger::probe

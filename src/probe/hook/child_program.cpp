@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "probe/base/syscalls.hpp"
+#include "probe/hook/path_search.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -74,7 +75,13 @@ class elf_file {
 }  // namespace
 
 bool brings_sanitizer(const char* path) {
-  return path != nullptr && std::strchr(path, '/') != nullptr && elf_file(path).needs_sanitizer();
+  return path != nullptr && elf_file(path).needs_sanitizer();
+}
+
+bool searched_brings_sanitizer(const char* file) {
+  if (std::strchr(file, '/') != nullptr) return brings_sanitizer(file);
+  char found[searched_path_bytes];
+  return find_in_path(file, found) && brings_sanitizer(found);
 }
 
 }  // namespace heapledger::probe

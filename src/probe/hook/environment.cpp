@@ -5,7 +5,8 @@
 
 #include <cstring>
 
-#include "probe/hook/next.hpp"
+#include "probe/hook/environment_text.hpp"
+#include "probe/hook/initial_stack.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -21,6 +22,8 @@ constinit char* hidden[name_count] = {};
 constinit std::size_t hidden_count = 0;
 constinit char own_path[4096] = {};
 constinit char rest_of_preload[4096 + sizeof preload] = {};
+constinit char hidden_text[8192] = {};
+constinit std::size_t hidden_bytes = 0;
 constinit bool following = false;
 
 bool is_preload(const char* entry) {
@@ -60,32 +63,82 @@ bool has_us(const char* list) {
   return without_us(list, rest, sizeof rest);
 }
 
+// Where the entries that are ours begin, if they are the last of the text: whoever executes us puts them there.
+char* begin_of_ours(char* text_end) {
+  char** first = initial_environment();
+  char** entry = first;
+  while (*entry != nullptr) ++entry;
+  char* begin = text_end;
+  while (entry-- != first) {
+    const bool hides = is_ours(*entry) || (is_preload(*entry) && has_us(*entry + preload_length));
+    if (!hides || *entry + std::strlen(*entry) + 1 != begin) break;
+    begin = *entry;
+  }
+  return begin;
+}
+
+// A copy that stays when the text is overwritten; nullptr when there is no room.
+char* keep(const char* entry) {
+  const std::size_t bytes = std::strlen(entry) + 1;
+  if (bytes > sizeof hidden_text - hidden_bytes) return nullptr;
+  char* copy = hidden_text + hidden_bytes;
+  hidden_bytes += bytes;
+  return static_cast<char*>(std::memcpy(copy, entry, bytes));
+}
+
+// Takes our entries out of `environ`, and ourselves out of the program's own LD_PRELOAD.
+struct taking_out {
+  bool preloaded = false;
+  bool copied = true;            // nothing points into our entries' text any more
+  char** own_preload = nullptr;  // what is left of LD_PRELOAD
+
+  taking_out() {
+    char** kept = environ;
+    char** entry = environ;
+    for (; *entry != nullptr; ++entry) {
+      if (is_ours(*entry))
+        hide(*entry);
+      else if (!is_preload(*entry) || !shorten(*entry, kept))
+        *kept++ = *entry;
+    }
+    while (kept != entry) *--entry = nullptr;
+  }
+
+ private:
+  void hide(char* entry) {
+    char* copy = keep(entry);
+    copied = copied && copy != nullptr;
+    if (hidden_count < name_count) hidden[hidden_count++] = copy != nullptr ? copy : entry;
+  }
+  bool shorten(char* entry, char**& kept) {
+    if (std::strlen(entry) >= sizeof rest_of_preload) return false;
+    char* rest = rest_of_preload + preload_length;
+    if (!without_us(entry + preload_length, rest, sizeof rest_of_preload - preload_length)) return false;
+    preloaded = true;
+    if (*rest == 0) return true;
+    std::memcpy(rest_of_preload, preload, preload_length);
+    own_preload = kept;
+    *kept++ = rest_of_preload;
+    return true;
+  }
+};
+
 }  // namespace
 
 void start_environment(bool follow) {
   Dl_info self;
   if (environ == nullptr || dladdr(own_path, &self) == 0 || std::strlen(self.dli_fname) >= sizeof own_path) return;
   std::strcpy(own_path, self.dli_fname);
-  bool preloaded = false;
-  char** kept = environ;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (is_ours(*entry)) {
-      if (hidden_count < name_count) hidden[hidden_count++] = *entry;
-      continue;
-    }
-    if (is_preload(*entry) && std::strlen(*entry) < sizeof rest_of_preload &&
-        without_us(*entry + preload_length, rest_of_preload + preload_length,
-                   sizeof rest_of_preload - preload_length)) {
-      preloaded = true;
-      if (rest_of_preload[preload_length] == 0) continue;
-      std::memcpy(rest_of_preload, preload, preload_length);
-      *kept++ = rest_of_preload;
-      continue;
-    }
-    *kept++ = *entry;
+  char* const text_end = end_of_environment_text();
+  char* begin = text_end != nullptr ? begin_of_ours(text_end) : nullptr;
+  const taking_out taken;
+  following = follow && taken.preloaded;
+  if (!taken.copied || begin == text_end) return;
+  if (taken.own_preload != nullptr && std::strlen(rest_of_preload) < static_cast<std::size_t>(text_end - begin)) {
+    *taken.own_preload = begin;
+    begin = stpcpy(begin, rest_of_preload) + 1;
   }
-  *kept = nullptr;
-  following = follow && preloaded;
+  shorten_environment_text(begin, text_end);
 }
 
 // Room for the pointers, then for the text of LD_PRELOAD.

@@ -97,10 +97,9 @@ bool release(books& own, void* block, block_kind by) {
 
 void book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const std::size_t usable = usable_size(block);
-  std::uint32_t node = 0;
-  if (HL_LIKELY(!state.stacks_off)) node = own.stack.node_of(caller);
-  if (HL_UNLIKELY(state.check)) check_stack(caller, node, own.stack.cut() == stack_cut::depth);
-  const auto [account, cell] = account_of(own, node);
+  if (HL_LIKELY(!state.stacks_off) && !own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
+  if (HL_UNLIKELY(state.check)) check_stack(caller, own.stack);
+  const auto [account, cell] = account_of(own, own.stack.path());
   if (HL_LIKELY(usable < large_usable_bytes))
     tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind).word();
   else
@@ -118,9 +117,24 @@ void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_
     leave_unbooked(block);
 }
 
+// Large blocks, and the self-check's.
+template <block_kind Kind>
+HL_COLD void* book_odd(books* own, void* block, std::size_t bytes, const frame_state& caller) {
+  book(*own, block, bytes, Kind, caller, false);
+  give(own, own->known_generation);
+  return block;
+}
+
 template <block_kind Kind>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
+  const std::size_t usable = usable_size(block);
+  if (HL_UNLIKELY(usable >= state.direct_usable_limit)) return book_odd<Kind>(own, block, bytes, {pc, rsp, rbp});
+  if (HL_LIKELY(!state.stacks_off)) own->stack.walk(pc, rsp, rbp);
+  const auto [account, cell] = account_of(*own, own->stack.path());
+  settle_peak(*cell);
+  tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind).word();
+  add_allocation(*own, *cell, block, bytes);
+  if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
   give(own, own->known_generation);
   return block;
 }

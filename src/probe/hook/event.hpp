@@ -52,8 +52,7 @@ HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& calle
     return book_first<Kind>(block, bytes, caller.pc, caller.rsp, caller.rbp);
   take(own, reinterpret_cast<const void*>(caller.rsp));
   const std::size_t usable = usable_size(block);
-  const std::uint32_t node = own->stack.same_node(caller);
-  if (HL_UNLIKELY(node != own->recent_node || usable >= state.direct_usable_limit || !peak_settled(*own->recent_cell)))
+  if (HL_UNLIKELY(!own->stack.same(caller) || usable >= state.direct_usable_limit || !peak_settled(*own->recent_cell)))
     return book_walked<Kind>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
   tag_word(block, usable) =
       tag::make(block, state.tag_key, own->recent_account, usable - tag_bytes - bytes, Kind).word();
@@ -80,7 +79,8 @@ HL_HOT void free_block(void* block) {
   const std::uint64_t generation = process.generation;
   if (HL_UNLIKELY(own == nullptr || own->generation != generation)) return free_first<Kind>(block);
   take(own, __builtin_dwarf_cfa());
-  const std::size_t usable = usable_size(block);
+  if (HL_UNLIKELY(!next.glibc)) return free_other<Kind>(own, block);  // its size takes a call
+  const std::size_t usable = glibc_usable_size(block);
   if (HL_UNLIKELY(usable >= large_usable_bytes)) return free_other<Kind>(own, block);
   std::uint64_t& word = tag_word(block, usable);
   const tag found(word);

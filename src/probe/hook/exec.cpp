@@ -3,7 +3,6 @@
 //
 // A child of vfork may call them: they use the stack, and functions that were looked up when the probe was loaded.
 #include <alloca.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "probe/hook/child_program.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
+#include "probe/hook/next.hpp"
 
 using namespace heapledger::probe;
 
@@ -32,11 +32,6 @@ constinit struct {
   int (*system)(const char*);
   FILE* (*popen)(const char*, const char*);
 } real = {};
-
-template <class Function>
-void look_up(Function& out, const char* name) {
-  out = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
 
 // libc's system and popen read `environ` themselves, so for the time of the call it is the child's. Should the program
 // have changed it meanwhile, its change stays.
@@ -65,54 +60,54 @@ class shown_environment {
 namespace heapledger::probe {
 
 void start_exec() {
-  look_up(real.execve, "execve");
-  look_up(real.execvpe, "execvpe");
-  look_up(real.fexecve, "fexecve");
-  look_up(real.execveat, "execveat");
-  look_up(real.posix_spawn, "posix_spawn");
-  look_up(real.posix_spawnp, "posix_spawnp");
-  look_up(real.system, "system");
-  look_up(real.popen, "popen");
+  look_up_next(real.execve, "execve");
+  look_up_next(real.execvpe, "execvpe");
+  look_up_next(real.fexecve, "fexecve");
+  look_up_next(real.execveat, "execveat");
+  look_up_next(real.posix_spawn, "posix_spawn");
+  look_up_next(real.posix_spawnp, "posix_spawnp");
+  look_up_next(real.system, "system");
+  look_up_next(real.popen, "popen");
 }
 
 }  // namespace heapledger::probe
 
 // alloca's room must be the hook's own, so this cannot be a function.
-#define HL_CHILD(path, environment)                                                                           \
-  if (real.execve == nullptr) start_exec();                                                                   \
-  if (const std::size_t bytes = child_environment::bytes(environment); bytes != 0 && !brings_sanitizer(path)) \
+#define HL_CHILD(is_left_alone, environment)                                                         \
+  if (real.execve == nullptr) start_exec();                                                          \
+  if (const std::size_t bytes = child_environment::bytes(environment); bytes != 0 && !is_left_alone) \
   environment = child_environment::build(environment, alloca(bytes))
 
 HL_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
-  HL_CHILD(path, environment);
+  HL_CHILD(brings_sanitizer(path), environment);
   return real.execve(path, arguments, environment);
 }
 HL_EXPORT int execv(const char* path, char* const* arguments) {
   return execve(path, arguments, environ);
 }
 HL_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) {
-  HL_CHILD(file, environment);
+  HL_CHILD(searched_brings_sanitizer(file), environment);
   return real.execvpe(file, arguments, environment);
 }
 HL_EXPORT int execvp(const char* file, char* const* arguments) {
   return execvpe(file, arguments, environ);
 }
 HL_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) {
-  HL_CHILD(nullptr, environment);
+  HL_CHILD(false, environment);
   return real.fexecve(file, arguments, environment);
 }
 HL_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment, int flags) {
-  HL_CHILD(folder == AT_FDCWD ? path : nullptr, environment);
+  HL_CHILD((folder == AT_FDCWD && brings_sanitizer(path)), environment);
   return real.execveat(folder, path, arguments, environment, flags);
 }
 HL_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(path, environment);
+  HL_CHILD(brings_sanitizer(path), environment);
   return real.posix_spawn(pid, path, actions, attributes, arguments, environment);
 }
 HL_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(file, environment);
+  HL_CHILD(searched_brings_sanitizer(file), environment);
   return real.posix_spawnp(pid, file, actions, attributes, arguments, environment);
 }
 

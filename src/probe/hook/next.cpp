@@ -70,11 +70,6 @@ bool chunk_sizes_agree(const next_allocator& with) {
   return true;
 }
 
-template <class Function>
-void look_up(Function*& out, const char* name) {
-  out = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
 // Whether a name means our definition to the program. Its address, taken here, would be the program's own.
 bool ours(const char* name) {
   dl_find_object probe;
@@ -96,14 +91,14 @@ bool no_operator_replaced() {
 
 bool find_next_allocator() {
   next_allocator found = next;
-  look_up(found.malloc, "malloc");
-  look_up(found.free, "free");
-  look_up(found.calloc, "calloc");
-  look_up(found.realloc, "realloc");
-  look_up(found.memalign, "memalign");
-  look_up(found.aligned_alloc, "aligned_alloc");
-  look_up(found.posix_memalign, "posix_memalign");
-  look_up(found.usable_size, "malloc_usable_size");
+  look_up_next(found.malloc, "malloc");
+  look_up_next(found.free, "free");
+  look_up_next(found.calloc, "calloc");
+  look_up_next(found.realloc, "realloc");
+  look_up_next(found.memalign, "memalign");
+  look_up_next(found.aligned_alloc, "aligned_alloc");
+  look_up_next(found.posix_memalign, "posix_memalign");
+  look_up_next(found.usable_size, "malloc_usable_size");
   if (found.malloc == nullptr || found.free == nullptr || found.calloc == nullptr || found.realloc == nullptr ||
       found.memalign == nullptr || found.aligned_alloc == nullptr || found.posix_memalign == nullptr ||
       found.usable_size == nullptr)

@@ -1,6 +1,8 @@
 // The allocator behind us: whatever the dynamic linker finds next for each name.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstddef>
 
 namespace heapledger::probe {
@@ -22,6 +24,12 @@ extern next_allocator next;
 
 // Fills `next`; false when the essential names are missing. Calls dlsym.
 bool find_next_allocator();
+
+// The definition behind ours of a C function; nullptr where there is none.
+template <class Function>
+void look_up_next(Function*& out, const char* name) {
+  out = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
 
 // The definition behind ours of a mangled C++ name, or nullptr.
 void* next_symbol(const char* name);

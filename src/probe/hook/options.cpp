@@ -5,17 +5,10 @@
 #include <cstring>
 
 #include "probe/base/syscalls.hpp"
-
-extern "C" void* __libc_stack_end;
+#include "probe/hook/initial_stack.hpp"
 
 namespace heapledger::probe {
 namespace {
-
-// argc, the arguments, a null, the environment, a null: as the kernel left it.
-char** initial_environment() {
-  auto* stack = static_cast<std::uint64_t*>(__libc_stack_end);
-  return reinterpret_cast<char**>(stack + 1 + stack[0] + 1);
-}
 
 const char* variable(const char* name) {
   const std::size_t length = std::strlen(name);

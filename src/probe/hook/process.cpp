@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "probe/account/account_index.hpp"
 #include "probe/account/cells.hpp"
 #include "probe/account/errors.hpp"
 #include "probe/account/large_blocks.hpp"
@@ -18,13 +19,12 @@
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
+#include "probe/hook/initial_stack.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
 #include "probe/hook/self_check.hpp"
 #include "probe/publish/modules.hpp"
 #include "probe/publish/stack_tree.hpp"
-
-extern "C" void* __libc_stack_end;
 
 namespace heapledger::probe {
 
@@ -63,9 +63,8 @@ void draw_key() {
 void publish_process() {
   wire::segment_header& header = *segment.header;
   header.exe = publish_string(chosen.exe, std::strlen(chosen.exe));
-  auto* stack = static_cast<std::uint64_t*>(__libc_stack_end);
-  auto* arguments = reinterpret_cast<char**>(stack + 1);
-  if (const std::uint64_t count = stack[0]; count != 0 && count < 100'000) {
+  char** arguments = initial_arguments();
+  if (const std::uint64_t count = initial_argument_count(); count != 0 && count < 100'000) {
     const char* last = arguments[count - 1];
     const std::size_t bytes = last + std::strlen(last) - arguments[0];
     constexpr std::size_t limit = 64 * 1024;
@@ -91,7 +90,7 @@ bool open_books(bool forked) {
     open = create_segment(wanted);
     if (!open && sys::call(__NR_access, sys::word(path), 0) != 0) return false;  // not because it exists
   }
-  if (!open || !rules.create() || !tree.create()) return false;
+  if (!open || !rules.create() || !tree.create() || !accounts.create()) return false;
   reset_cells();
   reset_errors();
   modules.reset();
@@ -179,7 +178,7 @@ books* usable_books(const void* at) {
     if (own == nullptr) return nullptr;
   }
   if (own->generation != process.generation) {
-    own->stack.forget_code();
+    own->forget_code();
     own->generation = own->known_generation = process.generation;
   }
   return own;
@@ -246,7 +245,9 @@ HL_COLD void loader_freed() {
     rules.forget(start, end);
     tree.retire(start, end);
   });
-  if (gone) __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
+  if (!gone) return;
+  forget_paths();
+  __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
 }
 
 namespace {

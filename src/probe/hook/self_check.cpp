@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
+#include "probe/base/lock.hpp"
 #include "probe/publish/segment.hpp"
 
 namespace heapledger::probe {
@@ -35,8 +36,8 @@ _Unwind_Reason_Code compare(_Unwind_Context* context, void* argument) {
   if (pc <= 4096) return _URC_NO_REASON;
   if (with.cut && with.node == 0) return _URC_NORMAL_STOP;
   const wire::node& ours = segment.nodes[with.node];
-  const std::uint64_t expected = pc | (exact != 0 ? wire::node_exact_address : 0);
-  if (with.node == 0 || (ours.where & wire::node_address_mask) != expected) with.equal = false;
+  const std::uint64_t expected = pc | (exact != 0 ? wire::place_exact_address : 0);
+  if (with.node == 0 || (segment.places[ours.place].where & wire::place_address_mask) != expected) with.equal = false;
   with.node = ours.parent;
   return with.equal ? _URC_NO_REASON : _URC_NORMAL_STOP;
 }
@@ -57,9 +58,15 @@ void start_self_check() {
   __atomic_fetch_add(&segment.header->check.differences, 1, __ATOMIC_RELAXED);
 }
 
-HL_COLD void check_stack(const frame_state& caller, std::uint32_t node, bool cut) {
+HL_COLD void check_stack(const frame_state& caller, stack_walk& stack) {
   if (walk_stack == nullptr || address_of == nullptr || cfa_of == nullptr) return;
-  comparison with{caller, node, cut, false, true};
+  std::uint32_t node;
+  {
+    const signals_blocked quiet;
+    node = stack.node();
+  }
+  // Cut by --depth: only its innermost frames can be compared.
+  comparison with{caller, node, stack.cut() == stack_cut::depth, false, true};
   walk_stack(compare, &with);
   __atomic_fetch_add(&segment.header->check.stacks, 1, __ATOMIC_RELAXED);
   if (!with.started || !with.equal || with.node != 0) stack_differs(caller, node);

@@ -2,12 +2,11 @@
 // Slow; for tests. Differences are counted in the segment.
 #pragma once
 
-#include "probe/unwind/step.hpp"
+#include "probe/unwind/stack_walk.hpp"
 
 namespace heapledger::probe {
 
 void start_self_check();
-// `cut`: the stack was cut by --depth, so that only its innermost frames can be compared.
-HL_COLD void check_stack(const frame_state& caller, std::uint32_t node, bool cut);
+HL_COLD void check_stack(const frame_state& caller, stack_walk& stack);
 
 }  // namespace heapledger::probe

@@ -67,7 +67,7 @@ std::uint32_t module_table::publish(std::uint64_t address) {
   if (const std::uint32_t found = known(address); found != none) return found;
   wire::segment_header& header = *segment.header;
   const std::uint32_t fresh = header.module_count;
-  if (fresh >= wire::node_module_mask - 1 || !commit(segment.modules, fresh + 1)) {
+  if (fresh >= wire::place_module_mask - 1 || !commit(segment.modules, fresh + 1)) {
     count_loss(wire::loss::modules_full);
     return none;
   }

@@ -18,11 +18,11 @@ constexpr std::size_t page = 4096;
 constexpr int advice_populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 
 struct capacities {
-  std::uint64_t nodes = 1u << 24, accounts = 1u << 22, cells = 1u << 21, threads = 1u << 16, writers = 1u << 15,
-                modules = 1u << 14, strings = 1u << 24, errors = 1u << 12;
+  std::uint64_t nodes = 1u << 24, places = 1u << 20, accounts = 1u << 22, cells = 1u << 21, threads = 1u << 16,
+                writers = 1u << 15, modules = 1u << 14, strings = 1u << 24, errors = 1u << 12;
 
   void halve() {
-    for (std::uint64_t* count : {&nodes, &accounts, &cells, &threads, &writers, &strings})
+    for (std::uint64_t* count : {&nodes, &places, &accounts, &cells, &threads, &writers, &strings})
       if (*count > 1024) *count /= 2;
   }
 };
@@ -42,6 +42,7 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
   at = place(header.accounts, at, wanted.accounts, sizeof(wire::cell));
   at = place(header.account_keys, at, wanted.accounts, sizeof(wire::account_key));
   at = place(header.cells, at, wanted.cells, sizeof(wire::cell));
+  at = place(header.places, at, wanted.places, sizeof(wire::place));
   return place(header.nodes, at, wanted.nodes, sizeof(wire::node));
 }
 
@@ -122,6 +123,7 @@ bool create_segment(const segment_options& options) {
   }
   header = layout;
   view(segment.nodes, base, header.nodes);
+  view(segment.places, base, header.places);
   view(segment.accounts, base, header.accounts);
   view(segment.account_keys, base, header.account_keys);
   view(segment.cells, base, header.cells);
@@ -132,15 +134,16 @@ bool create_segment(const segment_options& options) {
   view(segment.errors, base, header.errors);
   segment.header = &header;
   segment.bytes = bytes;
-  const bool room = commit(segment.nodes, 1) && commit(segment.accounts, 1) && commit(segment.account_keys, 1) &&
-                    commit(segment.cells, 1) && commit(segment.threads, 1) && commit(segment.writers, 1) &&
-                    commit(segment.modules, 1) && commit(segment.strings, 1) && commit(segment.errors, 1);
+  const bool room = commit(segment.nodes, 1) && commit(segment.places, 1) && commit(segment.accounts, 1) &&
+                    commit(segment.account_keys, 1) && commit(segment.cells, 1) && commit(segment.threads, 1) &&
+                    commit(segment.writers, 1) && commit(segment.modules, 1) && commit(segment.strings, 1) &&
+                    commit(segment.errors, 1);
   if (!room) {
     drop_segment();
     sys::unlink(options.path);
     return false;
   }
-  header.node_count = header.account_count = header.thread_count = 1;
+  header.node_count = header.place_count = header.account_count = header.thread_count = 1;
   header.string_bytes = 1;
   header.header_size = wire::header_bytes;
   header.file_bytes = bytes;

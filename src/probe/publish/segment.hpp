@@ -31,6 +31,7 @@ struct segment_view {
   wire::segment_header* header = nullptr;
   std::uint64_t bytes = 0;
   table<wire::node> nodes;
+  table<wire::place> places;
   table<wire::cell> accounts;
   table<wire::account_key> account_keys;
   table<wire::cell> cells;

@@ -1,9 +1,6 @@
 #include "probe/publish/stack_tree.hpp"
 
-#include <sys/mman.h>
-
 #include "probe/base/lock.hpp"
-#include "probe/base/own_memory.hpp"
 #include "probe/publish/modules.hpp"
 
 namespace heapledger::probe {
@@ -11,72 +8,97 @@ namespace heapledger::probe {
 constinit stack_tree tree;
 
 namespace {
-constexpr unsigned first_bits = 12;
+
+constexpr std::uint64_t key_mask = wire::place_address_mask | wire::place_unloaded;
+
+std::uint64_t mix(std::uint64_t value) {
+  value *= 0x9e3779b97f4a7c15u;
+  return (value ^ value >> 32) * 0xd6e8feb86659fd93u;
 }
 
-void stack_tree::put(const index& in, std::uint64_t hash, std::uint32_t node) {
-  std::uint64_t slot = hash >> in.shift;
-  while (in.slots[slot] != 0) slot = (slot + 1) & in.mask;
-  __atomic_store_n(&in.slots[slot], node | tag_of(hash), __ATOMIC_RELEASE);  // pairs with the acquire in child()
+std::uint64_t hash_of_node(std::uint32_t parent, std::uint32_t place) {
+  return mix(std::uint64_t{parent} << 32 | place);
 }
 
-// A thread may still be looking something up in the old index: its address range stays, and its pages, given back, read
-// as zeros, which sends that thread to add(), where the lock and the new index tell the truth.
-bool stack_tree::grow() {
-  const unsigned bits = index_ == nullptr ? first_bits : 64 - index_->shift + 1;
-  auto* next = static_cast<index*>(own_piece(sizeof(index)));
-  auto* slots = static_cast<std::uint32_t*>(own_map(sizeof(std::uint32_t) << bits));
-  if (next == nullptr || slots == nullptr) return false;
-  *next = {slots, (std::uint64_t{1} << bits) - 1, 64 - bits};
-  for (std::uint32_t i = 1; index_ != nullptr && i < segment.header->node_count; ++i) {
-    const wire::node& node = segment.nodes[i];
-    if ((node.where & wire::node_unloaded) == 0) put(*next, mix(node.parent, node.where & key_mask), i);
-  }
-  const index* old = index_;
-  __atomic_store_n(&index_, next, __ATOMIC_RELEASE);
-  if (old != nullptr) sys::madvise(old->slots, (old->mask + 1) * sizeof(std::uint32_t), MADV_DONTNEED);
-  return true;
-}
+}  // namespace
 
 bool stack_tree::create() {
-  index_ = nullptr;
-  return grow();
+  return nodes_.create() && places_.create();
 }
 
 void stack_tree::reset() {
   lock_ = 0;
-  index_ = nullptr;
 }
 
-std::uint32_t stack_tree::add(std::uint32_t parent, std::uint64_t pc) {
-  const std::uint64_t module = modules.find(pc & ~wire::node_exact_address) + 1;  // none + 1 is 0
-  lock_guard held(lock_);
-  // Another thread may have been faster; its entry may even be only in a newer index.
-  const std::uint64_t hash = mix(parent, pc);
-  for (std::uint64_t slot = hash >> index_->shift;; slot = (slot + 1) & index_->mask) {
-    const std::uint32_t entry = index_->slots[slot];
-    if (entry == 0) break;
-    const wire::node& node = segment.nodes[entry & node_mask];
-    if (node.parent == parent && (node.where & key_mask) == pc) return entry & node_mask;
-  }
+std::uint32_t stack_tree::find_place(std::uint64_t pc) const {
+  return places_.find(mix(pc), [pc](std::uint32_t place) { return (segment.places[place].where & key_mask) == pc; });
+}
+
+std::uint32_t stack_tree::find_node(std::uint32_t parent, std::uint32_t place) const {
+  return nodes_.find(hash_of_node(parent, place), [=](std::uint32_t node) {
+    return segment.nodes[node].parent == parent && segment.nodes[node].place == place;
+  });
+}
+
+std::uint32_t stack_tree::add_place(std::uint64_t pc, std::uint64_t module) {
+  const std::uint32_t fresh = segment.header->place_count;
+  if (!commit(segment.places, fresh + 1)) return 0;
+  segment.places[fresh].where = pc | module << wire::place_module_shift;
+  segment.header->place_count = fresh + 1;
+  return places_.add(mix(pc), fresh, [](std::uint32_t place) { return mix(segment.places[place].where & key_mask); })
+             ? fresh
+             : 0;
+}
+
+std::uint32_t stack_tree::add_node(std::uint32_t parent, std::uint32_t place) {
   const std::uint32_t fresh = segment.header->node_count;
-  const bool crowded = std::uint64_t{fresh} * 4 > (index_->mask + 1) * 3;
-  if (fresh > node_mask || !commit(segment.nodes, fresh + 1) || (crowded && !grow())) {
-    count_loss(wire::loss::nodes_full);
-    return parent;
-  }
-  segment.nodes[fresh] = {pc | module << wire::node_module_shift, parent, 0};
+  if (place == 0 || fresh > id_index::id_mask || !commit(segment.nodes, fresh + 1)) return 0;
+  segment.nodes[fresh] = {place, parent};
   segment.header->node_count = fresh + 1;
-  put(*index_, hash, fresh);
-  return fresh;
+  return nodes_.add(
+             hash_of_node(parent, place), fresh,
+             [](std::uint32_t node) { return hash_of_node(segment.nodes[node].parent, segment.nodes[node].place); })
+             ? fresh
+             : 0;
+}
+
+HL_COLD void stack_tree::descend(std::uint32_t parent, const std::uint64_t* pcs, std::uint32_t* nodes,
+                                 std::uint32_t count) {
+  std::uint32_t places[descend_limit];
+  for (std::uint32_t i = 0; i < count; ++i) places[i] = find_place(pcs[i]);
+  std::uint32_t i = 0;
+  for (; i < count; parent = nodes[i++])
+    if (nodes[i] = places[i] != 0 ? find_node(parent, places[i]) : 0; nodes[i] == 0) break;
+  if (i == count) return;
+
+  std::uint16_t modules_of[descend_limit];  // 0 is none; looked up here because a new module takes a lock too
+  for (std::uint32_t j = i; j < count; ++j)
+    if (places[j] == 0)
+      modules_of[j] = static_cast<std::uint16_t>(modules.find(pcs[j] & ~wire::place_exact_address) + 1);
+  const inner_lock_guard held(lock_);
+  for (std::uint32_t j = i; j < count; ++j)
+    if (places[j] == 0 && (places[j] = find_place(pcs[j])) == 0) places[j] = add_place(pcs[j], modules_of[j]);
+  // What is added comes one after the other, so that its places in the index are known before: fetch them together.
+  for (std::uint32_t j = i, above = parent, fresh = segment.header->node_count; j < count; ++j, above = fresh++)
+    nodes_.prefetch(hash_of_node(above, places[j]));
+  bool may_be_there = true;  // another thread may have been faster; its entry may even be only in a newer index
+  for (; i < count; parent = nodes[i++]) {
+    nodes[i] = may_be_there ? find_node(parent, places[i]) : 0;
+    may_be_there = nodes[i] != 0;
+    if (may_be_there) continue;
+    nodes[i] = add_node(parent, places[i]);
+    if (nodes[i] != 0) continue;
+    count_loss(wire::loss::nodes_full);
+    nodes[i] = parent;
+  }
 }
 
 void stack_tree::retire(std::uint64_t start, std::uint64_t end) {
   lock_guard held(lock_);
-  for (std::uint32_t i = 1; i < segment.header->node_count; ++i) {
-    wire::node& node = segment.nodes[i];
-    const std::uint64_t pc = node.where & wire::node_address_mask & ~wire::node_exact_address;
-    if (pc >= start && pc <= end) __atomic_store_n(&node.where, node.where | wire::node_unloaded, __ATOMIC_RELAXED);
+  for (std::uint32_t i = 1; i < segment.header->place_count; ++i) {
+    std::uint64_t& where = segment.places[i].where;
+    const std::uint64_t pc = where & wire::place_address_mask & ~wire::place_exact_address;
+    if (pc >= start && pc <= end) __atomic_store_n(&where, where | wire::place_unloaded, __ATOMIC_RELAXED);
   }
 }
 

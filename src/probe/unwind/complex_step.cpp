@@ -14,23 +14,23 @@ namespace {
 
 class interpreter {
  public:
-  interpreter(frame_step& step) : step_(step) {}
+  interpreter(const frame_state& from, step_reads& reads) : from_(from), reads_(reads) {}
   bool lacks_register = false;
 
   bool reg(std::uint64_t number, std::uint64_t& value) {
     if (number == cfi::rsp)
-      value = step_.from.rsp;
+      value = from_.rsp;
     else if (number == cfi::rbp)
-      value = step_.from.rbp;
+      value = from_.rbp;
     else if (number == cfi::return_address)
-      value = step_.from.pc & ~wire::node_exact_address;
+      value = from_.pc & ~wire::place_exact_address;
     else
       lacks_register = true;
     return !lacks_register;
   }
   bool memory(std::uint64_t address, std::uint64_t& value) {
-    if (step_.read_count == reads_per_step || !readable(address)) return false;
-    value = step_.read(address);
+    if (reads_.count == step_reads::capacity || !readable(address)) return false;
+    value = reads_.read(address);
     return true;
   }
   bool expression(cfi::bytes code, const std::uint64_t* start, std::uint64_t& value) {
@@ -62,19 +62,20 @@ class interpreter {
   }
 
  private:
-  frame_step& step_;
+  const frame_state& from_;
+  step_reads& reads_;
 };
 
 }  // namespace
 
-HL_COLD step_end complex_step(frame_step& step, frame_state& next) {
-  const bool exact = (step.from.pc & wire::node_exact_address) != 0;
-  const std::uint64_t pc = step.from.pc & ~wire::node_exact_address;
+HL_COLD step_end complex_step(const frame_state& from, step_reads& reads, frame_state& next) {
+  const bool exact = (from.pc & wire::place_exact_address) != 0;
+  const std::uint64_t pc = from.pc & ~wire::place_exact_address;
   cfi::function_entry entry;
   cfi::row row;
   if (find_row(exact ? pc : pc - 1, entry, row) != row_search::found) return step_end::no_rule;
 
-  interpreter in(step);
+  interpreter in(from, reads);
   std::uint64_t cfa;
   bool good;
   if (row.cfa_is_expression) {
@@ -85,10 +86,10 @@ HL_COLD step_end complex_step(frame_step& step, frame_state& next) {
   }
   const cfi::register_rule& stack = row.registers[cfi::rsp];
   good = good && in.restore(row.registers[entry.return_register % cfi::register_count], cfa, 0, next.pc) &&
-         in.restore(row.registers[cfi::rbp], cfa, step.from.rbp, next.rbp) && in.restore(stack, cfa, cfa, next.rsp);
+         in.restore(row.registers[cfi::rbp], cfa, from.rbp, next.rbp) && in.restore(stack, cfa, cfa, next.rsp);
   if (!good) return in.lacks_register ? step_end::needs_registers : step_end::bounds;
-  if (next.pc <= 4096) return step_end::outermost;
-  if (entry.signal_frame) next.pc |= wire::node_exact_address;
+  if (next.pc < lowest_code) return step_end::outermost;
+  if (entry.signal_frame) next.pc |= wire::place_exact_address;
   return step_end::stepped;
 }
 

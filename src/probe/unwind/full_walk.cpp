@@ -73,12 +73,12 @@ bool full_step(machine_state& state) {
   if (back != cfi::return_address) next.registers[cfi::return_address] = next.registers[back];
   next.exact = entry.signal_frame;
   state = next;
-  return state.registers[cfi::return_address] > 4096;
+  return state.registers[cfi::return_address] >= lowest_code;
 }
 
 }  // namespace
 
-HL_COLD bool stack_walk::full_walk(const frame_state& caller, std::uint32_t& step_count) {
+HL_COLD bool stack_walk::full_walk(const frame_state& caller, std::uint32_t& count) {
   machine_state state{};
   asm volatile(
       "movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\tmovq %%r12, 96(%0)\n\t"
@@ -92,15 +92,18 @@ HL_COLD bool stack_walk::full_walk(const frame_state& caller, std::uint32_t& ste
   for (unsigned i = 0; state.registers[cfi::return_address] != caller.pc || state.registers[cfi::rsp] != caller.rsp;
        ++i)
     if (i == own_frames || !full_step(state)) return false;
-  step_count = 0;
+  count = 0;
+  known_frame* none = root();
   do {
-    if (step_count + 1 >= capacity_ && !grow()) break;
-    frame_step& step = steps_[step_count++];
-    step.from = {state.registers[cfi::return_address] | (state.exact ? wire::node_exact_address : 0),
-                 state.registers[cfi::rsp], state.registers[cfi::rbp]};
-    step.read_count = 0;
-    step.rbp_is_free = false;
+    if (count + 2 >= capacity_ && !grow(none)) break;
+    const std::uint64_t exact = state.exact ? wire::place_exact_address : 0;
+    walked_[count++] = {
+        {state.registers[cfi::return_address] | exact, state.registers[cfi::rsp], state.registers[cfi::rbp]},
+        0,
+        uses_rbp,
+        0};
   } while (full_step(state));
+  walked_[count - 1].flags |= last_frame;
   return true;
 }
 

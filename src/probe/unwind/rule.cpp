@@ -6,6 +6,13 @@
 namespace heapledger::probe {
 namespace {
 
+// What the bit fields of a rule hold.
+constexpr std::int64_t rbp_words_limit = 1 << 7, cfa_words_limit = 1 << 19;
+
+bool in_words(std::int64_t offset, std::int64_t limit) {
+  return offset % 8 == 0 && offset / 8 >= -limit && offset / 8 < limit;
+}
+
 bool plain(const cfi::register_rule& rule) {
   return rule.kind == cfi::how::same || rule.kind == cfi::how::undefined;
 }
@@ -63,9 +70,9 @@ bool set_rbp(const cfi::row& row, rule& out) {
   } else {
     return false;
   }
-  if (offset < INT16_MIN || offset > INT16_MAX) return false;
+  if (!in_words(offset, rbp_words_limit)) return false;
   out.rbp_saved = true;
-  out.rbp_offset = static_cast<std::int16_t>(offset);
+  out.rbp_words = static_cast<std::int32_t>(offset / 8);
   return true;
 }
 
@@ -96,10 +103,10 @@ rule compile_rule(std::uint64_t pc, bool return_site) {
   std::int64_t offset = 0;
   const bool simple = !entry.signal_frame && entry.return_register == cfi::return_address &&
                       back.kind == cfi::how::at_cfa_offset && back.offset == -8 && set_cfa(row, pc, out, offset) &&
-                      set_rbp(row, out) && offset >= INT32_MIN && offset <= INT32_MAX &&
+                      set_rbp(row, out) && in_words(offset, cfa_words_limit) &&
                       row.registers[cfi::rsp].kind == cfi::how::same;
-  if (!simple) return rule{rule_kind::complex};
-  out.cfa_offset = static_cast<std::int32_t>(offset);
+  if (!simple) return rule{.kind = rule_kind::complex};
+  out.cfa_words = static_cast<std::int32_t>(offset / 8);
   return out;
 }
 

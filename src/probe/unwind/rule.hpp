@@ -1,4 +1,4 @@
-// A CFI row, compiled to eight bytes: all that a walk step needs at one return address. Rows that do not fit are
+// A CFI row, compiled to four bytes: all that a walk step needs at one return address. Rows that do not fit are
 // `complex` and are interpreted from the tables each time.
 #pragma once
 
@@ -17,16 +17,16 @@ enum class rule_kind : std::uint8_t {
 };
 
 struct rule {
-  rule_kind kind = rule_kind::none;
-  bool rbp_saved = false;  // at CFA + rbp_offset, or for through_rbp at rbp + rbp_offset
-  std::int16_t rbp_offset = 0;
-  std::int32_t cfa_offset = 0;
+  rule_kind kind : 3 = rule_kind::none;
+  bool rbp_saved : 1 = false;      // at CFA + rbp_offset, or for through_rbp at rbp + rbp_offset
+  std::int32_t rbp_words : 8 = 0;  // offsets in words of eight bytes
+  std::int32_t cfa_words : 20 = 0;
 
-  // Does the step use the value that rbp has in the callee's frame? If not, two states that differ in rbp alone walk
-  // the same way.
-  bool needs_rbp() const { return kind != rule_kind::from_rsp || !rbp_saved; }
+  std::int64_t rbp_offset() const { return std::int64_t{rbp_words} * 8; }
+  std::int64_t cfa_offset() const { return std::int64_t{cfa_words} * 8; }
+  bool plain() const { return kind == rule_kind::from_rsp || kind == rule_kind::from_rbp; }
 };
-static_assert(sizeof(rule) == 8);
+static_assert(sizeof(rule) == 4);
 
 // Compiles the rule in force at `pc`; `return_site` says that pc is a return address, so that the call before it
 // counts. Takes no lock and does not allocate.

@@ -29,4 +29,18 @@ std::vector<symbol_gap> symbol_gaps(const profile& p) {
   return gaps;
 }
 
+nameless_bytes nameless_at_peak(const profile& p, const std::vector<site>& sites) {
+  nameless_bytes result;
+  std::vector<std::int64_t> bytes(p.modules.size());
+  for (const site& site : sites) {
+    if (site.frame.location == none || !function_name(p, site.frame).empty()) continue;
+    const std::uint32_t module = module_index(p, site.frame);
+    if (module == none) continue;  // generated code never has one
+    bytes[module] += site.count.peak_bytes;
+    result.bytes += site.count.peak_bytes;
+    if (result.module == none || bytes[module] > bytes[result.module]) result.module = module;
+  }
+  return result;
+}
+
 }  // namespace heapledger::analyse

@@ -1,10 +1,11 @@
-// Which modules lack what a reader needs: functions' names, or the lines of half their places and more. Lines of the
-// C and C++ libraries themselves are nobody's need. Most lacking first.
+// What a reader cannot know for want of symbols. Which modules lack what a reader needs: functions' names, or the lines
+// of half their places and more. Lines of the C and C++ libraries themselves are nobody's need. Most lacking first.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "tool/analyse/groups.hpp"
 #include "tool/profile/profile.hpp"
 
 namespace heapledger::analyse {
@@ -17,5 +18,12 @@ struct symbol_gap {
 };
 
 std::vector<symbol_gap> symbol_gaps(const profile& p);
+
+// Bytes at the peak whose place is a function without a name.
+struct nameless_bytes {
+  std::int64_t bytes = 0;
+  std::uint32_t module = none;  // that has most of them
+};
+nameless_bytes nameless_at_peak(const profile& p, const std::vector<site>& sites);
 
 }  // namespace heapledger::analyse

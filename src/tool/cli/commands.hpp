@@ -1,4 +1,4 @@
-// The commands, as plain functions of plain options. cli/options.cpp alone knows the command line's syntax.
+// The commands, as plain functions of plain options. cli/options.hpp has the command line's syntax.
 // Each returns the exit status of the process.
 #pragma once
 
@@ -30,7 +30,7 @@ struct run_options {
 int run(const run_options& options);
 
 struct report_options {
-  std::string file;
+  std::string file;  // empty: the answer is which one there is
   bool json = false;
   std::string by;           // live peak allocated count temporary; empty: live in JSON, what fits the ending in text
   std::uint32_t top = 0;    // 0: ten in text, every stack in JSON

@@ -1,5 +1,5 @@
-// The command line's syntax: from words to plain options, or to what is to be said instead. options.cpp is the only
-// file that knows CLI11. Nothing is started, opened or printed here.
+// The command line's syntax: from words to plain options, or to what is to be said instead. CLI11 is
+// known behind this header only. Nothing is started, opened or printed here.
 #pragma once
 
 #include <functional>

@@ -10,6 +10,9 @@
 #include "tool/analyse/measure.hpp"
 #include "tool/cli/commands.hpp"
 #include "tool/cli/load.hpp"
+#include "tool/cli/newest_profile.hpp"
+#include "tool/cli/run_messages.hpp"
+#include "tool/profile/error.hpp"
 #include "tool/report/json.hpp"
 #include "tool/report/text.hpp"
 
@@ -23,9 +26,19 @@ void print(std::string_view text) {
   }
 }
 
+int ask_which() {
+  const auto newest = newest_profile(".");
+  const std::string file =
+      newest ? printable(shell_word(newest->starts_with('-') ? "./" + *newest : *newest)) : "FILE.hlp";
+  fmt::print(stderr, "heapledger report: which profile? {}; type: heapledger report {}\n",
+             newest ? fmt::format("The newest here is {}", printable(*newest)) : "There is none in this folder", file);
+  return exit_usage;
+}
+
 }  // namespace
 
 int report(const report_options& options) {
+  if (options.file.empty()) return ask_which();
   const profile loaded = load_profile(options.file, options.debug_paths);
   const auto by = analyse::parse_measure(options.by);
   if (options.json) {

@@ -20,19 +20,24 @@ struct place_hash {
 // One profile that has the places of many, each once.
 class union_of_places {
  public:
-  // Returns, for each location of `from`, its index here.
-  std::vector<std::uint32_t> add(const profile& from) {
+  // For each module and each location of a profile, its index here.
+  struct indices {
+    std::vector<std::uint32_t> modules;
+    std::vector<std::uint32_t> locations;
+  };
+
+  indices add(const profile& from) {
     std::vector<std::uint32_t> modules;
     for (const auto& module : from.modules) modules.push_back(add_module(module));
-    std::vector<std::uint32_t> indices;
+    std::vector<std::uint32_t> locations;
     for (const auto& place : from.locations) {
       const auto module = place.module < modules.size() ? modules[place.module] : none;
       const auto [known, is_new] =
           places_.try_emplace({module, place.address}, static_cast<std::uint32_t>(all.locations.size()));
       if (is_new) all.locations.push_back({.address = place.address, .module = module, .symbols = {}});
-      indices.push_back(known->second);
+      locations.push_back(known->second);
     }
-    return indices;
+    return {std::move(modules), std::move(locations)};
   }
 
   profile all;
@@ -85,14 +90,16 @@ void symbolize_together(std::span<profile> profiles, const symbolize_options& op
     return;
   }
   union_of_places together;
-  std::vector<std::vector<std::uint32_t>> indices;
+  std::vector<union_of_places::indices> indices;
   for (const auto& each : profiles) indices.push_back(together.add(each));
   symbolize(together.all, options);
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     frame_taker taker(together.all, profiles[i]);
     for (std::size_t place = 0; place < profiles[i].locations.size(); ++place)
-      for (const auto frame : together.all.locations[indices[i][place]].symbols)
+      for (const auto frame : together.all.locations[indices[i].locations[place]].symbols)
         profiles[i].locations[place].symbols.push_back(taker.frame(frame));
+    for (std::size_t module = 0; module < profiles[i].modules.size(); ++module)
+      profiles[i].modules[module].symbol_advice = together.all.modules[indices[i].modules[module]].symbol_advice;
     profiles[i].symbolized = true;
   }
 }

@@ -76,41 +76,47 @@ std::string read_interpreter(Elf* elf, const GElf_Phdr& header) {
   return {text, strnlen(text, data->d_size)};
 }
 
-void read_needed(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, elf_traits& traits) {
+// `get` is libelf's function for entries of this kind; `use` returns false after the last that matters.
+template <class Entry, class Use>
+void for_each_entry(Elf_Scn* section, const GElf_Shdr& header, Entry* (*get)(Elf_Data*, int, Entry*), Use&& use) {
   Elf_Data* data = elf_getdata(section, nullptr);
   if (data == nullptr || header.sh_entsize == 0) return;
   const std::size_t entries = data->d_size / header.sh_entsize;
   for (std::size_t i = 0; i < entries; ++i) {
-    GElf_Dyn entry;
-    if (gelf_getdyn(data, static_cast<int>(i), &entry) == nullptr || entry.d_tag == DT_NULL) return;
-    if (entry.d_tag != DT_NEEDED) continue;
-    const char* name = elf_strptr(elf, header.sh_link, entry.d_un.d_val);
-    if (name == nullptr) continue;
+    Entry entry;
+    if (get(data, static_cast<int>(i), &entry) == nullptr || !use(entry)) return;
+  }
+}
+
+void read_needed(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, elf_traits& traits) {
+  for_each_entry(section, header, gelf_getdyn, [&](const GElf_Dyn& entry) {
+    const char* name = entry.d_tag == DT_NEEDED ? elf_strptr(elf, header.sh_link, entry.d_un.d_val) : nullptr;
     for (const auto& library : sanitizer_libraries) {
-      if (std::string_view(name).starts_with(library.symbol)) traits.sanitizer = library.name;
+      if (name != nullptr && std::string_view(name).starts_with(library.symbol)) traits.sanitizer = library.name;
+    }
+    return entry.d_tag != DT_NULL;
+  });
+}
+
+void judge_symbol(std::string_view name, elf_traits& traits) {
+  for (const auto& known : sanitizer_symbols) {
+    if (name == known.symbol) traits.sanitizer = known.name;
+  }
+  for (const auto& known : allocator_symbols) {
+    if (name == known.symbol && (traits.own_allocator.empty() || traits.own_allocator == "malloc")) {
+      traits.own_allocator = known.name;
     }
   }
 }
 
 void read_symbols(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, elf_traits& traits) {
-  Elf_Data* data = elf_getdata(section, nullptr);
-  if (data == nullptr || header.sh_entsize == 0) return;
-  const std::size_t entries = data->d_size / header.sh_entsize;
-  for (std::size_t i = 0; i < entries; ++i) {
-    GElf_Sym symbol;
-    if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return;
-    if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0 || GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
+  for_each_entry(section, header, gelf_getsym, [&](const GElf_Sym& symbol) {
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0 || GELF_ST_TYPE(symbol.st_info) != STT_FUNC) return true;
     const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-    if (name == nullptr || (name[0] != '_' && name[0] != 'm' && name[0] != 'j' && name[0] != 't')) continue;
-    for (const auto& known : sanitizer_symbols) {
-      if (name == known.symbol) traits.sanitizer = known.name;
-    }
-    for (const auto& known : allocator_symbols) {
-      if (name == known.symbol && (traits.own_allocator.empty() || traits.own_allocator == "malloc")) {
-        traits.own_allocator = known.name;
-      }
-    }
-  }
+    const bool may_be_known = name != nullptr && std::strchr("_mjt", name[0]) != nullptr;
+    if (may_be_known) judge_symbol(name, traits);
+    return true;
+  });
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ process_watch::process_watch(std::string segment_path, pid_t pid, std::uint32_t 
 }
 
 void process_watch::try_open() {
-  if (segment_ || state_ != state::running || !segment_file::is_ready(path_)) return;
+  if (segment_ || state_ != state::running || !segment_file::is_ready(path_, links::refused)) return;
   try {
-    segment_ = std::make_unique<segment_file>(path_);
+    segment_ = std::make_unique<segment_file>(path_, links::refused);
   } catch (const input_error&) {
     return;  // collecting it will say what is wrong
   }
@@ -77,8 +77,8 @@ void process_watch::end(state how, std::uint64_t now_ns, std::optional<int> wait
 }
 
 std::optional<profile> process_watch::collect() const {
-  if (!segment_file::is_ready(path_)) return {};
-  const auto segment = copy_segment(segment_file(path_));
+  if (!segment_file::is_ready(path_, links::refused)) return {};
+  const auto segment = copy_segment(segment_file(path_, links::refused));
   auto result = to_profile(segment);
   finish_process(result, segment.header.start_monotonic_ns);
   name_threads(result);

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -33,6 +32,7 @@ class checked_layout {
  public:
   checked_layout(const std::string& path, const wire::segment_header& header, std::uint64_t file_bytes) : path_(path) {
     add<wire::node>("nodes", header.nodes, header.node_count);
+    add<wire::place>("places", header.places, header.place_count);
     add<wire::cell>("accounts", header.accounts, header.account_count);
     add<wire::account_key>("account keys", header.account_keys, header.account_count);
     add<wire::cell>("cells", header.cells, header.cell_count);
@@ -61,7 +61,7 @@ class checked_layout {
     if (region.capacity > file_limit / sizeof(T))
       damaged(path_, fmt::format("region of {} with a capacity of {}", name, region.capacity));
     if (count > region.capacity) damaged(path_, fmt::format("{} {} where {} fit", count, name, region.capacity));
-    extents_[used_++] = {name, region.offset, region.capacity * sizeof(T), count * sizeof(T)};
+    extents_.push_back({name, region.offset, region.capacity * sizeof(T), count * sizeof(T)});
   }
 
   void check_overlap() const {
@@ -73,8 +73,7 @@ class checked_layout {
   }
 
   const std::string& path_;
-  std::array<extent, 9> extents_{};
-  std::size_t used_ = 0;
+  std::vector<extent> extents_;
 };
 
 std::uint64_t file_bytes_of(const segment_file& file) {
@@ -102,6 +101,10 @@ void read_region(const segment_file& file, const wire::region& region, std::uint
     throw input_error(fmt::format("{}: the segment was cut off while it was read", file.path()));
 }
 
+int open_segment(const std::string& path, links how) {
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (how == links::refused ? O_NOFOLLOW : 0));
+}
+
 }  // namespace
 
 bool segment_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
@@ -117,8 +120,7 @@ bool segment_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) co
   return true;
 }
 
-segment_file::segment_file(const std::string& path)
-    : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+segment_file::segment_file(const std::string& path, links how) : path_(path), fd_(open_segment(path, how)) {
   if (!fd_) throw input_error(fmt::format("{}: {}", path, std::strerror(errno)));
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0 || !S_ISREG(status.st_mode))
@@ -139,8 +141,8 @@ segment_file::segment_file(const std::string& path)
   checked_layout(path_, header_, static_cast<std::uint64_t>(status.st_size));
 }
 
-bool segment_file::is_ready(const std::string& path) {
-  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+bool segment_file::is_ready(const std::string& path, links how) {
+  const unique_fd fd(open_segment(path, how));
   if (!fd) return false;
   std::uint64_t magic = 0;
   return ::pread(fd.get(), &magic, sizeof magic, 0) == static_cast<ssize_t>(sizeof magic) && magic != 0;
@@ -172,6 +174,7 @@ segment_copy copy_segment(const segment_file& file) {
   const auto& header = copy.header;
   read_region(file, header.account_keys, header.account_count, copy.account_keys);
   read_region(file, header.nodes, header.node_count, copy.nodes);
+  read_region(file, header.places, header.place_count, copy.places);
   read_region(file, header.threads, header.thread_count, copy.threads);
   read_region(file, header.writers, header.writer_count, copy.writers);
   read_region(file, header.modules, header.module_count, copy.modules);

@@ -18,13 +18,17 @@ namespace heapledger::collect {
 
 inline constexpr std::uint64_t segment_read_limit = std::uint64_t{1} << 30;
 
+// In the session's directory none is followed: a profiled program may put anything there, also a link to what only we
+// may open.
+enum class links { followed, refused };
+
 // An open segment whose header was checked once.
 class segment_file {
  public:
   // Throws input_error. A file whose writer has not finished its header yet is not an error of the file: `is_ready`
   // tells it apart.
-  explicit segment_file(const std::string& path);
-  static bool is_ready(const std::string& path);
+  explicit segment_file(const std::string& path, links how = links::followed);
+  static bool is_ready(const std::string& path, links how = links::followed);
 
   const std::string& path() const { return path_; }
   const wire::segment_header& header() const { return header_; }  // as it was when opened
@@ -49,6 +53,7 @@ struct segment_copy {
   std::uint64_t resident_bytes = 0;
   wire::segment_header header{};
   std::vector<wire::node> nodes;
+  std::vector<wire::place> places;
   std::vector<wire::cell> accounts;
   std::vector<wire::account_key> account_keys;  // as many as accounts
   std::vector<wire::cell> cells;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "tool/collect/environment.hpp"
@@ -33,11 +34,20 @@ std::vector<std::string> candidates(const std::string& last_resort) {
   return result;
 }
 
-std::string random_name() {
+std::uint64_t random_number() {
   std::uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
-    random = static_cast<std::uint64_t>(::getpid()) * 0x9e37'79b9'7f4a'7c15;
-  return fmt::format("heapledger-{}-{}-{:016x}", ::getuid(), ::getpid(), random);
+    throw std::system_error(errno, std::generic_category(), "getrandom");
+  return random;
+}
+
+std::string random_name() {
+  return fmt::format("heapledger-{}-{}-{:016x}", ::getuid(), ::getpid(), random_number());
+}
+
+// Whatever the umask is. Returns an errno.
+int make(const std::string& directory, mode_t mode) {
+  return ::mkdir(directory.c_str(), 0700) == 0 && ::chmod(directory.c_str(), mode) == 0 ? 0 : errno;
 }
 
 // Writes for a moment: the one way to learn of quotas and limits. Returns an errno.
@@ -55,18 +65,27 @@ int try_room(const std::string& directory) {
 
 }  // namespace
 
-session_directory::session_directory(const std::string& last_resort) {
+bool session_directory::is_root() {
+  return ::geteuid() == 0;
+}
+
+session_directory::session_directory(const std::string& last_resort, bool for_other_users) {
   std::string obstacles;
   for (const auto& parent : candidates(last_resort)) {
-    auto path = parent + "/" + random_name();
-    int error = ::mkdir(path.c_str(), 0700) == 0 ? 0 : errno;
+    const auto outer = parent + "/" + random_name();
+    const auto inner =
+        for_other_users ? fmt::format("{}/{:016x}{:016x}", outer, random_number(), random_number()) : outer;
+    int error = make(outer, for_other_users ? 0711 : 0700);
     if (error == 0) {
-      error = try_room(path);
+      if (for_other_users) error = make(inner, 01733);
+      if (error == 0) error = try_room(inner);
       if (error == 0) {
-        path_ = std::move(path);
+        outer_ = outer;
+        path_ = inner;
         return;
       }
-      ::rmdir(path.c_str());
+      if (for_other_users) ::rmdir(inner.c_str());
+      ::rmdir(outer.c_str());
     }
     if (obstacles.find(parent + ":") == std::string::npos)
       obstacles += fmt::format("{}{}: {}", obstacles.empty() ? "" : ", ", parent, std::strerror(error));
@@ -77,7 +96,7 @@ session_directory::session_directory(const std::string& last_resort) {
 
 session_directory::~session_directory() {
   std::error_code ignored;
-  if (!kept_) std::filesystem::remove_all(path_, ignored);
+  if (!kept_) std::filesystem::remove_all(outer_, ignored);
 }
 
 std::string session_directory::link_to(const std::string& library) const {

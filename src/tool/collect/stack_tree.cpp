@@ -28,10 +28,10 @@ module_info to_module(const segment_copy& segment, const wire::module& module) {
 }
 
 location to_location(const std::vector<module_info>& modules, std::uint64_t where) {
-  const bool exact = (where & wire::node_exact_address) != 0;
+  const bool exact = (where & wire::place_exact_address) != 0;
   const std::uint64_t address =
-      (where & wire::node_address_mask & ~wire::node_exact_address) - (exact ? std::uint64_t{0} : 1);
-  const std::uint64_t module = (where >> wire::node_module_shift) & wire::node_module_mask;
+      (where & wire::place_address_mask & ~wire::place_exact_address) - (exact ? std::uint64_t{0} : 1);
+  const std::uint64_t module = (where >> wire::place_module_shift) & wire::place_module_mask;
   location result;
   result.address = address;
   if (module != 0 && module <= modules.size()) {
@@ -49,16 +49,20 @@ std::uint32_t parent_of(const segment_copy& segment, std::uint32_t node) {
   return parent < node ? parent : 0;
 }
 
+// 0: none. A node that was handed out but not yet written has no place: its stack continues at its parent.
+std::uint64_t where_is(const segment_copy& segment, const wire::node& node) {
+  return node.place < segment.places.size() ? segment.places[node.place].where & ~wire::place_unloaded : 0;
+}
+
 // Where the probe hands an operator to the C++ library, it stands in the middle of a stack that is otherwise the
 // program's.
-bool is_probe(const segment_copy& segment, const wire::node& node) {
-  const std::uint64_t module = (node.where >> wire::node_module_shift) & wire::node_module_mask;
+bool is_probe(const segment_copy& segment, std::uint64_t where) {
+  const std::uint64_t module = (where >> wire::place_module_shift) & wire::place_module_mask;
   return module != 0 && module <= segment.modules.size() && segment.modules[module - 1].is_probe != 0;
 }
 
-// A node that was handed out but not yet written holds no address: its stack continues at its parent.
-bool is_blank(const wire::node& node) {
-  return (node.where & wire::node_address_mask & ~wire::node_exact_address) == 0;
+bool is_blank(std::uint64_t where) {
+  return (where & wire::place_address_mask & ~wire::place_exact_address) == 0;
 }
 
 }  // namespace
@@ -81,11 +85,11 @@ std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, const s
   for (std::uint32_t node = 1; node < segment.nodes.size(); ++node) {
     if (!used[node]) continue;
     const std::uint32_t parent = place[parent_of(segment, node)];
-    if (is_blank(segment.nodes[node]) || is_probe(segment, segment.nodes[node])) {
+    const std::uint64_t where = where_is(segment, segment.nodes[node]);
+    if (is_blank(where) || is_probe(segment, where)) {
       place[node] = parent;
       continue;
     }
-    const std::uint64_t where = segment.nodes[node].where & ~wire::node_unloaded;
     const auto [found, is_new] = locations.try_emplace(where, static_cast<std::uint32_t>(to.locations.size()));
     if (is_new) to.locations.push_back(to_location(to.modules, where));
     place[node] = static_cast<std::uint32_t>(to.nodes.size());

@@ -1,4 +1,5 @@
 #include <concepts>
+#include <functional>
 #include <map>
 #include <optional>
 #include <protozero/pbf_writer.hpp>
@@ -18,7 +19,7 @@ class table_writer {
   void column(unsigned number, const Rows& rows, Member member, Coder coder) {
     protozero::packed_field_uint64 field(out_, number);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      field.add_element(coder.store(i, static_cast<std::uint64_t>(member(rows[i]))));
+      field.add_element(coder.store(i, static_cast<std::uint64_t>(std::invoke(member, rows[i]))));
     }
   }
   template <class Rows, class Coder>

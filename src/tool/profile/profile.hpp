@@ -68,6 +68,7 @@ struct module_info {
   std::string build_id;        // lowercase hex, may be empty
   std::int64_t loaded_ns = 0;  // since start
   std::optional<std::int64_t> unloaded_ns;
+  std::string symbol_advice = {};  // what to do for better symbols, one line; empty: nothing can or need be done
   bool operator==(const module_info&) const = default;
 };
 
@@ -134,8 +135,9 @@ struct timeline_point {
 };
 
 // What the resident memory consists of, at one moment. The parts add up to rss_bytes:
-// live + tags + profiler + allocator + files + stacks + other. `allocator` is what the heap's pages hold beyond live
-// blocks and tags (slack, free lists, headers); negative where live blocks were never touched or are swapped out.
+// live + tags + profiler + allocator + files + stacks + other. `allocator` is what anonymous memory holds beyond live
+// blocks and tags: slack, free lists, headers, and what the program itself maps; negative where live blocks were never
+// touched or are swapped out.
 struct memory_map {
   std::int64_t time_ns = 0;
   std::int64_t rss_bytes = 0;

@@ -32,9 +32,16 @@ struct flat_columns {
   std::vector<std::uint32_t> symbols;        // of all locations, one after the other
 };
 
+// What a column holds of its row, beside a plain member.
 inline constexpr auto itself = [](auto& row) -> auto& {
   return row;
 };
+template <class Member>
+auto counted(Member counters::*member) {
+  return [member](auto& stack) -> auto& {
+    return stack.count.*member;
+  };
+}
 
 void fields(auto& archive, is<process_info> auto& p) {
   archive(1, p.pid);
@@ -65,6 +72,7 @@ void fields(auto& archive, is<module_info> auto& m) {
   archive(5, m.build_id);
   archive(6, m.loaded_ns);
   archive(7, m.unloaded_ns);
+  archive(8, m.symbol_advice);
 }
 
 void fields(auto& archive, is<thread_info> auto& t) {
@@ -120,65 +128,44 @@ void fields(auto& archive, is<scope_entry> auto& s) {
 }
 
 void columns(auto& table, is<std::vector<frame_info>> auto& rows) {
-  table.column(
-      1, rows, [](auto& f) -> auto& { return f.function; }, optional_index<delta>{});
-  table.column(
-      2, rows, [](auto& f) -> auto& { return f.file; }, optional_index<delta>{});
-  table.column(
-      3, rows, [](auto& f) -> auto& { return f.line; }, plain{});
+  table.column(1, rows, &frame_info::function, optional_index<delta>{});
+  table.column(2, rows, &frame_info::file, optional_index<delta>{});
+  table.column(3, rows, &frame_info::line, plain{});
 }
 
 void columns(auto& table, is<std::vector<location>> auto& rows, auto& flat) {
-  table.column(
-      1, rows, [](auto& l) -> auto& { return l.address; }, delta{});
-  table.column(
-      2, rows, [](auto& l) -> auto& { return l.module; }, optional_index<plain>{});
+  table.column(1, rows, &location::address, delta{});
+  table.column(2, rows, &location::module, optional_index<plain>{});
   table.column(3, flat.symbol_counts, itself, plain{});
   table.list(4, flat.symbols, delta{});
 }
 
 void columns(auto& table, is<std::vector<stack_node>> auto& rows) {
-  table.column(
-      1, rows, [](auto& n) -> auto& { return n.parent; }, distance{});
-  table.column(
-      2, rows, [](auto& n) -> auto& { return n.location; }, optional_index<delta>{});
+  table.column(1, rows, &stack_node::parent, distance{});
+  table.column(2, rows, &stack_node::location, optional_index<delta>{});
 }
 
 void columns(auto& table, is<std::vector<stack_entry>> auto& rows, auto& flat) {
-  table.column(
-      1, rows, [](auto& s) -> auto& { return s.id; }, delta{});
-  table.column(
-      2, rows, [](auto& s) -> auto& { return s.node; }, delta{});
+  table.column(1, rows, &stack_entry::id, delta{});
+  table.column(2, rows, &stack_entry::node, delta{});
   table.column(3, flat.stack_scopes, itself, plain{});
-  table.column(
-      4, rows, [](auto& s) -> auto& { return s.count.allocations; }, plain{});
-  table.column(
-      5, rows, [](auto& s) -> auto& { return s.count.allocated_bytes; }, plain{});
-  table.column(
-      6, rows, [](auto& s) -> auto& { return s.count.frees; },
-      left_of{[&rows](std::size_t row) { return rows[row].count.allocations; }});
-  table.column(
-      7, rows, [](auto& s) -> auto& { return s.count.freed_bytes; },
-      left_of{[&rows](std::size_t row) { return rows[row].count.allocated_bytes; }});
-  table.column(
-      8, rows, [](auto& s) -> auto& { return s.count.temporaries; }, plain{});
-  table.column(
-      9, rows, [](auto& s) -> auto& { return s.count.reallocations; }, plain{});
-  table.column(
-      10, rows, [](auto& s) -> auto& { return s.count.peak_bytes; }, signed_plain{});
+  table.column(4, rows, counted(&counters::allocations), plain{});
+  table.column(5, rows, counted(&counters::allocated_bytes), plain{});
+  table.column(6, rows, counted(&counters::frees),
+               left_of{[&rows](std::size_t row) { return rows[row].count.allocations; }});
+  table.column(7, rows, counted(&counters::freed_bytes),
+               left_of{[&rows](std::size_t row) { return rows[row].count.allocated_bytes; }});
+  table.column(8, rows, counted(&counters::temporaries), plain{});
+  table.column(9, rows, counted(&counters::reallocations), plain{});
+  table.column(10, rows, counted(&counters::peak_bytes), signed_plain{});
 }
 
 void columns(auto& table, is<std::vector<timeline_point>> auto& rows) {
-  table.column(
-      1, rows, [](auto& t) -> auto& { return t.time_ns; }, delta{});
-  table.column(
-      2, rows, [](auto& t) -> auto& { return t.live_bytes; }, delta{});
-  table.column(
-      3, rows, [](auto& t) -> auto& { return t.live_blocks; }, delta{});
-  table.column(
-      4, rows, [](auto& t) -> auto& { return t.allocations; }, delta{});
-  table.column(
-      5, rows, [](auto& t) -> auto& { return t.rss_bytes; }, delta{});
+  table.column(1, rows, &timeline_point::time_ns, delta{});
+  table.column(2, rows, &timeline_point::live_bytes, delta{});
+  table.column(3, rows, &timeline_point::live_blocks, delta{});
+  table.column(4, rows, &timeline_point::allocations, delta{});
+  table.column(5, rows, &timeline_point::rss_bytes, delta{});
 }
 
 void fields(auto& archive, is<profile> auto& p, auto& flat) {

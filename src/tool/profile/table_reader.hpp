@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
@@ -85,7 +86,7 @@ class table_reader {
     const bool absent = at == end;
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t stored = absent ? 0 : protozero::decode_varint(&at, end);
-      auto& value = member(rows[i]);
+      auto& value = std::invoke(member, rows[i]);
       value = narrow<std::remove_reference_t<decltype(value)>>(coder.load(i, stored));
     }
     if (at != end) throw damage("the columns of a table differ in length");

@@ -50,10 +50,10 @@ constexpr std::array<memory_part, 7> memory_parts = {{
     {"live blocks", "as the program asked for them", &memory_map::live_bytes},
     {"tags", "what heapledger adds to blocks", &memory_map::tag_bytes},
     {"heapledger", "its tables in the process", &memory_map::profiler_bytes},
-    {"allocator", "free lists, rounding, headers", &memory_map::allocator_bytes},
+    {"allocator, mmap", "free lists, rounding; own mappings", &memory_map::allocator_bytes},
     {"files", "the program and its libraries", &memory_map::file_bytes},
     {"stacks", "of threads", &memory_map::stack_bytes},
-    {"other", "mappings of the program's own", &memory_map::other_bytes},
+    {"other", "shared memory", &memory_map::other_bytes},
 }};
 
 // Rounded so that the numbers shown add up to the sum shown.
@@ -124,7 +124,7 @@ void write_memory(page& page, const profile& p) {
   if (p.memory && !(p.memory_peak && p.memory_peak->time_ns == p.memory->time_ns)) maps.push_back(&*p.memory);
   const bool running = p.process.ended == ending::running;
   page.heading("Resident memory (RSS): what it consists of");
-  std::string head = fmt::format("  {:<14}", "");
+  std::string head = fmt::format("  {:<15}", "");
   for (const auto* map : maps) {
     const bool now = running && p.memory && map == &*p.memory;
     head += fmt::format("{:>18}", now ? "now" : fmt::format("at {}", seconds_text(map->time_ns)));
@@ -132,7 +132,7 @@ void write_memory(page& page, const profile& p) {
   page.line(head, tone::faint);
 
   const auto row = [&](std::string_view label, auto&& cell, std::string_view meaning, tone tone) {
-    std::string line = fmt::format("  {:<14}", label);
+    std::string line = fmt::format("  {:<15}", label);
     for (const auto* map : maps) line += fmt::format("{:>14} KiB", signed_count_text(cell(kib_column(*map))));
     page.line(meaning.empty() ? line : fmt::format("{}   {}", line, meaning), tone);
   };
@@ -153,7 +153,7 @@ void write_memory(page& page, const profile& p) {
   const bool negative =
       std::any_of(maps.begin(), maps.end(), [](const memory_map* map) { return map->allocator_bytes < 0; });
   if (negative) {
-    page.paragraph("Allocator is below zero where live blocks were never written to, or are swapped out.", 2,
+    page.paragraph("The allocator's row is below zero where live blocks were never written to, or are swapped out.", 2,
                    tone::faint);
   }
 }

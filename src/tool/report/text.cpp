@@ -111,6 +111,7 @@ std::string text_report(const profile& p, const text_options& options) {
   site_list sites(p);
   write_overview(page, p);
   write_errors(page, p, sites.machinery());
+  write_missing_names(page, p, sites.sites());
   write_lists(page, p, sites, options);
   write_threads(page, p);
   write_sizes(page, p);

@@ -16,6 +16,11 @@ namespace {
 
 constexpr std::size_t errors_shown = 10;
 constexpr std::size_t modules_shown = 4;
+constexpr double nameless_share_worth_a_word = 0.20;
+
+std::string advice_behind(const module_info& module, std::string_view separator) {
+  return module.symbol_advice.empty() ? "" : fmt::format("{}{}", separator, terminal_text(module.symbol_advice));
+}
 
 }  // namespace
 
@@ -46,6 +51,21 @@ void write_losses(page& page, const profile& p) {
   for (const auto& [name, count] : p.profiler.losses) page.paragraph(loss_text(name, count), 2);
 }
 
+void write_missing_names(page& page, const profile& p, const std::vector<analyse::site>& sites) {
+  if (!p.symbolized) return;
+  const auto nameless = analyse::nameless_at_peak(p, sites);
+  const auto share =
+      static_cast<double>(nameless.bytes) / static_cast<double>(std::max<std::int64_t>(1, p.totals().peak_bytes));
+  if (nameless.module == none || share < nameless_share_worth_a_word) return;
+  const module_info& module = p.modules[nameless.module];
+  page.blank();
+  page.paragraph(
+      fmt::format("{:.0f} % of the bytes at the peak belong to functions without a name, most of them in {}{}. "
+                  "See \"Symbols that are missing\" below.",
+                  100 * std::min(share, 1.0), terminal_text(file_part(module.path)), advice_behind(module, ": ")),
+      2);
+}
+
 void write_symbol_advice(page& page, const profile& p) {
   if (p.locations.empty()) return;
   if (!p.symbolized) {
@@ -60,17 +80,20 @@ void write_symbol_advice(page& page, const profile& p) {
     const auto& gap = gaps[i];
     const std::string name = terminal_text(file_part(p.modules[gap.module].path));
     const std::string places = counted(gap.places, "place", "places");
-    page.paragraph(gap.without_name != 0
-                       ? fmt::format("{}: {} of {} without a function name", name, count_text(gap.without_name), places)
-                       : fmt::format("{}: {} of {} without file and line", name, count_text(gap.without_line), places),
-                   2);
+    const std::string advice = advice_behind(p.modules[gap.module], "; ");
+    page.paragraph(
+        gap.without_name != 0
+            ? fmt::format("{}: {} of {} without a function name{}", name, count_text(gap.without_name), places, advice)
+            : fmt::format("{}: {} of {} without file and line{}", name, count_text(gap.without_line), places, advice),
+        2);
   }
   if (gaps.size() > modules_shown) {
     page.line(fmt::format("  {}", counted(gaps.size() - modules_shown, "more module", "more modules")), tone::faint);
   }
   page.paragraph(
-      "Build with -g, install the package with debug symbols (-dbg, -dbgsym), or name the folder of debug files "
-      "with --debug-path.",
+      "Build with -g, or install the package with debug symbols (those named -dbgsym are in Debian's archive of debug "
+      "packages, which apt must be told of) and read again with --debug-path /usr/lib/debug, or with the folder that "
+      "the debug files are in.",
       2, tone::faint);
 }
 

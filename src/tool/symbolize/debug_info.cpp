@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t ranges_per_unit_limit = 1'000'000;
 constexpr std::size_t ranges_limit = 20'000'000;
-constexpr std::size_t search_limit = 4096;  // ranges looked at for one address
 
 bool inside(const std::vector<address_range>& ranges, std::uint64_t address) {
   return ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [address](const address_range& range) {
@@ -62,9 +61,7 @@ void debug_info::index_units(const std::vector<address_range>& executable) {
   std::sort(ranges_.begin(), ranges_.end(), [](const unit_range& a, const unit_range& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.unit < b.unit;
   });
-  std::uint64_t highest = 0;
-  highest_end_.reserve(ranges_.size());
-  for (const auto& each : ranges_) highest_end_.push_back(highest = std::max(highest, each.end));
+  reach_.build(ranges_);
 }
 
 void debug_info::add_ranges(Dwarf_Die& die, std::size_t unit, const std::vector<address_range>& executable) {
@@ -80,15 +77,11 @@ void debug_info::add_ranges(Dwarf_Die& die, std::size_t unit, const std::vector<
 }
 
 std::optional<std::size_t> debug_info::find(std::uint64_t address) const {
-  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                                      [](std::uint64_t value, const unit_range& range) { return value < range.begin; });
   const unit_range* best = nullptr;
-  std::size_t looked_at = 0;
-  for (auto i = static_cast<std::size_t>(after - ranges_.begin()); i-- > 0 && ++looked_at < search_limit;) {
-    if (highest_end_[i] <= address) break;
-    const auto& range = ranges_[i];
+  reach_.search(ranges_, address, [&](const unit_range& range) {
     if (range.end > address && (best == nullptr || range.end - range.begin < best->end - best->begin)) best = &range;
-  }
+    return true;
+  });
   if (best != nullptr) return best->unit;
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tool/symbolize/elf_file.hpp"
+#include "tool/symbolize/reach_index.hpp"
 
 namespace heapledger::symbols {
 
@@ -49,8 +50,8 @@ class debug_info {
   std::unique_ptr<Dwarf, close_dwarf> dwarf_;
   bool alternate_missing_ = false;
   std::vector<unit> units_;
-  std::vector<unit_range> ranges_;          // by begin
-  std::vector<std::uint64_t> highest_end_;  // of all ranges up to here
+  std::vector<unit_range> ranges_;  // by begin
+  reach_index reach_;
 };
 
 }  // namespace heapledger::symbols

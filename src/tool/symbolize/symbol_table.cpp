@@ -7,8 +7,6 @@
 namespace heapledger::symbols {
 namespace {
 
-constexpr std::size_t search_limit = 4096;  // symbols looked at for one address
-
 std::uint8_t rank_of(unsigned binding) {
   return binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
 }
@@ -59,9 +57,7 @@ void symbol_table::finish() {
     if (i + 1 < symbols_.size() && symbols_[i + 1].begin != symbols_[i].begin) next = symbols_[i + 1].begin;
     if (!symbols_[i].sized) symbols_[i].end = std::min(symbols_[i].end, next);
   }
-  std::uint64_t highest = 0;
-  highest_end_.reserve(symbols_.size());
-  for (const auto& each : symbols_) highest_end_.push_back(highest = std::max(highest, each.end));
+  reach_.build(symbols_);
 }
 
 bool symbol_table::better(const symbol& a, const symbol& b) {
@@ -74,16 +70,12 @@ bool symbol_table::better(const symbol& a, const symbol& b) {
 }
 
 const char* symbol_table::find(std::uint64_t address) const {
-  const auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
-                                      [](std::uint64_t value, const symbol& s) { return value < s.begin; });
   const symbol* best = nullptr;
-  std::size_t looked_at = 0;
-  for (auto i = static_cast<std::size_t>(after - symbols_.begin()); i-- > 0 && ++looked_at < search_limit;) {
-    if (highest_end_[i] <= address) break;
-    const auto& candidate = symbols_[i];
-    if (best != nullptr && best->sized && candidate.begin != best->begin) break;
+  reach_.search(symbols_, address, [&](const symbol& candidate) {
+    if (best != nullptr && best->sized && candidate.begin != best->begin) return false;
     if (candidate.end > address && (best == nullptr || better(candidate, *best))) best = &candidate;
-  }
+    return true;
+  });
   return best != nullptr ? best->name : nullptr;
 }
 

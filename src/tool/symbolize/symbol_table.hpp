@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tool/symbolize/elf_file.hpp"
+#include "tool/symbolize/reach_index.hpp"
 
 namespace heapledger::symbols {
 
@@ -33,7 +34,7 @@ class symbol_table {
   static bool better(const symbol& a, const symbol& b);
 
   std::vector<symbol> symbols_;
-  std::vector<std::uint64_t> highest_end_;  // of all symbols up to here
+  reach_index reach_;
 };
 
 }  // namespace heapledger::symbols

@@ -139,7 +139,7 @@ class symbolizer {
     if (options_.progress) options_.progress(done, target_.locations.size());
   }
 
-  void advise(const std::vector<build>& builds, std::vector<symbolized_module>& modules) const {
+  void advise(const std::vector<build>& builds, std::vector<symbolized_module>& modules) {
     std::vector<std::string> paths;
     paths.reserve(modules.size());
     for (const auto& each : modules) paths.push_back(target_.modules[each.module].path);
@@ -150,9 +150,14 @@ class symbolizer {
     std::vector<std::string> packages(modules.size());
     if (std::any_of(modules.begin(), modules.end(), incomplete)) packages = symbols::owning_packages(paths);
     for (std::size_t i = 0; i < modules.size(); ++i) {
-      if (!modules[i].advice.empty()) continue;
-      const auto& build_id = target_.modules[modules[i].module].build_id;
-      modules[i].advice = symbols::advice_for(modules[i].symbols, packages[i], build_id, builds[i].other_build_id);
+      const auto& one_load = target_.modules[modules[i].module];
+      if (modules[i].advice.empty()) {
+        modules[i].advice =
+            symbols::advice_for(modules[i].symbols, packages[i], one_load.build_id, builds[i].other_build_id);
+      }
+      for (auto& load : target_.modules) {
+        if (load.path == one_load.path && load.build_id == one_load.build_id) load.symbol_advice = modules[i].advice;
+      }
     }
   }
 

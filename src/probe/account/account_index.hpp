@@ -1,0 +1,33 @@
+// From the path of a stack to its account: all there is to look up for a stack that was met before.
+//
+// Which path an account has stands in its key, where the look at the account's owner needs the same cache line.
+#pragma once
+
+#include "probe/publish/id_index.hpp"
+#include "probe/publish/segment.hpp"
+
+namespace heapledger::probe {
+
+class account_index {
+ public:
+  bool create() { return ids_.create(); }
+
+  // 0, which is nobody's: not found. Takes no lock.
+  HL_HOT std::uint32_t find(std::uint64_t path) const {
+    return ids_.find(path, [path](std::uint32_t account) { return segment.account_keys[account].path == path; });
+  }
+
+  // The caller serialises these. False: no memory.
+  bool add(std::uint64_t path, std::uint32_t account) {
+    return ids_.add(path, account, [](std::uint32_t known) { return segment.account_keys[known].path; });
+  }
+  // Code was unloaded: the paths of stacks that went through it may come to mean other code. They are forgotten.
+  void forget_unloaded();
+
+ private:
+  id_index ids_;
+};
+
+extern account_index accounts;
+
+}  // namespace heapledger::probe

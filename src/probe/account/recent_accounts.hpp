@@ -1,0 +1,48 @@
+// A thread's own memory of which path has which account. The index and the keys of all accounts are megabytes in a
+// large program, where a lookup waits for memory twice; what a thread does again and again fits here.
+#pragma once
+
+#include "probe/base/attributes.hpp"
+#include "probe/base/own_memory.hpp"
+
+namespace heapledger::probe {
+
+class recent_accounts {
+ public:
+  static constexpr unsigned first_bits = 8, last_bits = 14;
+  static constexpr std::size_t initial_bytes() { return sizeof(entry) << first_bits; }
+
+  struct entry {
+    std::uint64_t path;
+    std::uint32_t account;
+    std::uint32_t owned;  // 1: the thread owns the account, now and for ever
+  };
+
+  // `memory` holds initial_bytes() zeroed bytes.
+  void init(void* memory) {
+    entries_ = static_cast<entry*>(memory);
+    shift_ = 64 - first_bits;
+  }
+
+  HL_HOT entry& of(std::uint64_t path) { return entries_[path >> shift_]; }
+
+  HL_COLD void missed() {
+    if (++misses_ != misses_to_grow || shift_ == 64 - last_bits) return;
+    auto* larger = static_cast<entry*>(own_map(sizeof(entry) << last_bits));
+    if (larger == nullptr) return;
+    entries_ = larger;  // the first, small one stays part of the thread's memory
+    shift_ = 64 - last_bits;
+  }
+
+  // Code was unloaded: the same addresses will mean other stacks.
+  void forget() { __builtin_memset(entries_, 0, sizeof(entry) << (64 - shift_)); }
+
+ private:
+  static constexpr std::uint32_t misses_to_grow = 4096;
+
+  entry* entries_ = nullptr;
+  unsigned shift_ = 0;
+  std::uint32_t misses_ = 0;
+};
+
+}  // namespace heapledger::probe

@@ -1,0 +1,94 @@
+// From a hash to a number of 24 bits that stands for something in the segment: open addressing, slots of four bytes,
+// eight bits of the hash beside the number.
+//
+// Lookups take no lock; additions are serialised by the caller and become visible with a release store. What is found
+// must be compared: equal hashes are not equal things.
+#pragma once
+
+#include <sys/mman.h>
+
+#include "probe/base/attributes.hpp"
+#include "probe/base/own_memory.hpp"
+#include "probe/base/syscalls.hpp"
+
+namespace heapledger::probe {
+
+class id_index {
+ public:
+  static constexpr unsigned id_bits = 24;
+  static constexpr std::uint32_t id_mask = (1u << id_bits) - 1;
+
+  // Empty, and forgetting what was there before: for the first books of a process.
+  bool create() {
+    slots_ = nullptr;
+    count_ = 0;
+    return grow([](std::uint32_t) { return std::uint64_t{0}; });
+  }
+
+  // 0 is no number: not found.
+  template <class Equal>
+  HL_HOT std::uint32_t find(std::uint64_t hash, Equal equal) const {
+    const slots& in = *__atomic_load_n(&slots_, __ATOMIC_ACQUIRE);
+    for (std::uint64_t at = hash >> in.shift;; at = (at + 1) & in.mask) {
+      const std::uint32_t slot = __atomic_load_n(&in.data[at], __ATOMIC_ACQUIRE);  // pairs with put()
+      if (slot == 0) return 0;
+      if (HL_LIKELY((slot ^ tag_of(hash)) >> id_bits == 0) && HL_LIKELY(equal(slot & id_mask))) return slot & id_mask;
+    }
+  }
+  void prefetch(std::uint64_t hash) const { __builtin_prefetch(&slots_->data[hash >> slots_->shift], 1); }
+
+  // False: no memory. `hash_of` tells the hash of what was added before.
+  template <class HashOf>
+  bool add(std::uint64_t hash, std::uint32_t id, HashOf hash_of) {
+    const bool crowded = std::uint64_t{count_} * 8 > (slots_->mask + 1) * 7;
+    if (crowded && !grow(hash_of)) return false;
+    put(*slots_, hash, id);
+    ++count_;
+    return true;
+  }
+
+  void clear() {
+    give_back(*slots_);
+    count_ = 0;
+  }
+
+ private:
+  struct slots {
+    std::uint32_t* data;
+    std::uint64_t mask;
+    unsigned shift;
+  };
+  static constexpr unsigned first_bits = 10;
+
+  static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash) << id_bits; }
+  static void put(const slots& in, std::uint64_t hash, std::uint32_t id) {
+    std::uint64_t at = hash >> in.shift;
+    while (in.data[at] != 0) at = (at + 1) & in.mask;
+    __atomic_store_n(&in.data[at], id | tag_of(hash), __ATOMIC_RELEASE);  // pairs with the acquire in find()
+  }
+  // The pages read as zeros from now on.
+  static void give_back(const slots& from) {
+    sys::madvise(from.data, (from.mask + 1) * sizeof(std::uint32_t), MADV_DONTNEED);
+  }
+  // A thread may still be looking something up in the old slots: their address range stays, and reads as empty, which
+  // sends that thread to where the lock and the new slots tell the truth.
+  template <class HashOf>
+  bool grow(HashOf hash_of) {
+    const slots* old = slots_;
+    const unsigned bits = old == nullptr ? first_bits : 64 - old->shift + 1;
+    auto* next = static_cast<slots*>(own_piece(sizeof(slots)));
+    auto* data = static_cast<std::uint32_t*>(own_map(sizeof(std::uint32_t) << bits));
+    if (next == nullptr || data == nullptr) return false;
+    *next = {data, (std::uint64_t{1} << bits) - 1, 64 - bits};
+    for (std::uint64_t at = 0; old != nullptr && at <= old->mask; ++at)
+      if (const std::uint32_t id = old->data[at] & id_mask; id != 0) put(*next, hash_of(id), id);
+    __atomic_store_n(&slots_, next, __ATOMIC_RELEASE);
+    if (old != nullptr) give_back(*old);
+    return true;
+  }
+
+  slots* slots_ = nullptr;
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace heapledger::probe

@@ -1,0 +1,34 @@
+// From a remembered stack to its path and its node in the stack tree: off the fast path, for stacks not met before.
+#include "probe/publish/stack_tree.hpp"
+#include "probe/unwind/stack_walk.hpp"
+
+namespace heapledger::probe {
+
+// With a depth limit the innermost frames count from the root, so that every depth has nodes of its own.
+std::uint64_t stack_walk::limited_path() const {
+  std::uint64_t path = root_path;
+  for (const known_frame* frame = outermost_counted(); frame <= top_; ++frame) path = path_below(path, frame->pc);
+  return path;
+}
+
+std::uint32_t stack_walk::node() {
+  known_frame* next = outermost_counted();
+  if (depth_limit_ == 0)
+    for (next = top_ + 1; next != root() + 1 && next[-1].node == 0;) --next;
+  std::uint32_t node = depth_limit_ == 0 ? next[-1].node : 0;
+  constexpr std::uint32_t batch = stack_tree::descend_limit;
+  std::uint64_t pcs[batch];
+  std::uint32_t nodes[batch];
+  while (next <= top_) {
+    const auto left = static_cast<std::uint64_t>(top_ + 1 - next);
+    const std::uint32_t count = left < batch ? static_cast<std::uint32_t>(left) : batch;
+    for (std::uint32_t i = 0; i < count; ++i) pcs[i] = next[i].pc;
+    tree.descend(node, pcs, nodes, count);
+    node = nodes[count - 1];
+    for (std::uint32_t i = 0; depth_limit_ == 0 && i < count; ++i) next[i].node = nodes[i];
+    next += count;
+  }
+  return node;
+}
+
+}  // namespace heapledger::probe

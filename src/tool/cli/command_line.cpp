@@ -1,0 +1,100 @@
+#include "tool/cli/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "tool/cli/help.hpp"
+#include "tool/cli/suggest.hpp"
+#include "tool/cli/values.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+using words = std::vector<std::string>;
+
+// CLI11's own usage line says OPTIONS and nothing of what a command takes.
+class help_page : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string) const override {
+    return fmt::format("Usage: heapledger {}\n", app->get_footer().empty() ? app->get_name() : app->get_footer());
+  }
+  std::string make_footer(const CLI::App*) const override { return {}; }
+};
+
+std::string purpose_of(const std::string& name) {
+  for (const auto& command : commands()) {
+    if (command.name == name) return command.purpose;
+  }
+  return {};
+}
+
+// CLI11 says "--output: 1 required TEXT missing".
+std::string option_of(const CLI::Error& error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find(':'));
+}
+
+}  // namespace
+
+command_line::command_line(const std::string& name) : app_(purpose_of(name), name), name_(name) {
+  app_.allow_extras();
+  app_.set_help_flag("-h,--help", "this text");
+  app_.formatter(std::make_shared<help_page>());
+  app_.get_formatter()->column_width(30);
+  app_.option_defaults()->take_last();
+}
+
+bool command_line::takes_next_word(const std::string& word) const {
+  if (word.starts_with("--")) return word.find('=') == std::string::npos && takes_value(word);
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    if (takes_value(std::string("-") + word[i])) return i + 1 == word.size();
+  }
+  return false;
+}
+
+void command_line::parse(words given) {
+  std::reverse(given.begin(), given.end());
+  try {
+    app_.parse(given);
+  } catch (const CLI::CallForHelp&) {
+    throw help_wanted{app_.help()};
+  } catch (const CLI::ArgumentMismatch& error) {
+    throw usage_error(fmt::format("{} needs a value", option_of(error)));
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(error.what());
+  }
+  words unknown = app_.remaining();
+  if (const auto separator = std::find(unknown.begin(), unknown.end(), "--"); separator != unknown.end()) {
+    unknown.erase(separator);  // CLI11 keeps it
+  }
+  if (!unknown.empty()) refuse(unknown.front());
+}
+
+void command_line::refuse(const std::string& word) const {
+  if (word.size() < 2 || word.front() != '-') {
+    throw usage_error(fmt::format("'{}' is one argument too many", word));
+  }
+  const std::string option = word.starts_with("--") ? word.substr(0, word.find('=')) : word;
+  if (option == "--leaks") throw usage_error("--leaks is not in this version");
+  const std::string meant = nearest(option, option_names());
+  throw usage_error(fmt::format(
+      "unknown option {}; {}", option,
+      meant.empty() ? fmt::format("heapledger {} --help lists them", name_) : fmt::format("did you mean {}?", meant)));
+}
+
+bool command_line::takes_value(const std::string& name) const {
+  const CLI::Option* option = app_.get_option_no_throw(name);
+  return option != nullptr && option->get_items_expected_min() > 0;
+}
+
+words command_line::option_names() const {
+  words names;
+  for (const CLI::Option* option : app_.get_options()) {
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,45 @@
+// The syntax of the commands that read: report and doctor.
+#include "tool/cli/command_line.hpp"
+#include "tool/cli/options_of.hpp"
+#include "tool/cli/values.hpp"
+
+namespace heapledger::cli {
+
+report_options parse_report(std::span<const std::string> given_words) {
+  report_options options;
+  std::string top;
+  std::string depth;
+  command_line line("report");
+  auto& app = line.app();
+  app.footer("report [options] PROFILE");
+  app.add_option("PROFILE", options.file, "a .hlp file, or the segment of a process")->type_name("");
+  app.add_flag("--json", options.json, "one JSON object: every stack with every frame");
+  app.add_option("--by", options.by, "order by live, peak, allocated, count or temporary")->type_name("MEASURE");
+  app.add_option("--top", top, "so many places, or stacks in JSON (10; all in JSON)")->type_name("N");
+  app.add_option("--depth", depth, "so many frames of each stack; not with --json")->type_name("N");
+  app.add_flag("--full-recursion", options.full_recursion, "show repeated frames one by one; not with --json");
+  app.add_option("--debug-path", options.debug_paths, "a folder of debug files; may be repeated")
+      ->type_name("DIR")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  line.parse({given_words.begin(), given_words.end()});
+
+  if (app.count("--by") != 0) {
+    choice_value("--by", options.by, {"live", "peak", "allocated", "count", "temporary"});
+  }
+  if (app.count("--top") != 0) options.top = number_value("--top", top, 1, UINT32_MAX);
+  if (app.count("--depth") != 0) options.depth = number_value("--depth", depth, 1, 100'000);
+  return options;
+}
+
+doctor_options parse_doctor(std::span<const std::string> given_words) {
+  doctor_options options;
+  command_line line("doctor");
+  line.app().footer("doctor [PROGRAM]");
+  line.app().add_option("PROGRAM", options.program, "also say whether this program can be profiled")->type_name("");
+  line.parse({given_words.begin(), given_words.end()});
+  return options;
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,99 @@
+// The syntax of `run`.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "tool/cli/command_line.hpp"
+#include "tool/cli/options_of.hpp"
+#include "tool/cli/twin_options.hpp"
+#include "tool/cli/values.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+using words = std::vector<std::string>;
+
+constexpr std::uint32_t longest_interval_ms = 3'600'000;
+
+bool given(std::string_view source, const std::string& text) {
+  return source.starts_with("--") || truth_value(source, text);
+}
+
+void add_run_options(twin_options& twins, run_options& options) {
+  twins.add("-o,--output", "FILE", "the profile's name; %p pid, %e program, %h host, %t time (heapledger.%e.%p.hlp)",
+            [&](auto source, const std::string& text) {
+              if (text.empty()) throw usage_error(fmt::format("{} needs a file name", source));
+              options.output = text;
+            });
+  twins.add_flag("-f,--force", "overwrite an existing file",
+                 [&](auto source, const std::string& text) { options.force = given(source, text); });
+  twins.add("--stacks", "KIND", "dwarf (exact), fp (frame pointers), off (dwarf)",
+            [&](auto source, const std::string& text) {
+              options.stacks = choice_value(source, text, {"dwarf", "fp", "off"});
+            });
+  twins.add("--depth", "N", "keep the innermost N frames of a stack; 0 keeps all (0)",
+            [&](auto source, const std::string& text) { options.depth = number_value(source, text, 0, UINT32_MAX); });
+  twins.add("--interval", "MS", "time between points of the timeline; 0 takes none (100)",
+            [&](auto source, const std::string& text) {
+              options.interval_ms = number_value(source, text, 0, longest_interval_ms);
+            });
+  twins.add_flag("--no-follow", "leave forked and executed children alone",
+                 [&](auto source, const std::string& text) { options.follow = !given(source, text); });
+  twins.add("--only", "GLOB", "profile only processes whose program's name matches; may be repeated",
+            [&](auto source, const std::string& text) {
+              if (source.starts_with("--")) {
+                options.only.push_back(text);
+                return;
+              }
+              for (const auto& glob : CLI::detail::split(text, ':')) {  // as in PATH
+                if (!glob.empty()) options.only.push_back(glob);
+              }
+            });
+  twins.add_flag("-q,--quiet", "say nothing",
+                 [&](auto source, const std::string& text) { options.quiet = given(source, text); });
+  twins.add_flag("-v,--verbose", "say more", [&](auto source, const std::string& text) {
+    options.verbose = static_cast<int>(number_value(source, text, 0, 9));
+  });
+}
+
+}  // namespace
+
+run_options parse_run(std::span<const std::string> given_words, const environment_lookup& environment) {
+  run_options options;
+  command_line line("run");
+  line.app().footer("run [options] [--] PROGRAM [ARG...]");
+  line.app().description(line.app().get_description() +
+                         "\nAn option that is not given is taken from the environment: HEAPLEDGER_<OPTION>, such as "
+                         "HEAPLEDGER_NO_FOLLOW=1.");
+  twin_options twins(line, environment);
+  add_run_options(twins, options);
+  line.app().add_flag("--check", options.check)->group("");  // for tests: not in the help
+
+  // Where the program begins is found here, not by CLI11, which would touch the program's own arguments.
+  words ours;
+  std::size_t i = 0;
+  for (; i < given_words.size(); ++i) {
+    const std::string& word = given_words[i];
+    if (word == "--") {
+      ++i;
+      break;
+    }
+    if (word.size() < 2 || word.front() != '-') break;
+    ours.push_back(word);
+    if (line.takes_next_word(word) && i + 1 < given_words.size()) ours.push_back(given_words[++i]);
+  }
+  options.command.assign(given_words.begin() + static_cast<std::ptrdiff_t>(i), given_words.end());
+
+  line.parse(std::move(ours));
+  twins.take();
+  if (const char* check = environment("HEAPLEDGER_CHECK"); check != nullptr && *check != 0 && *check != '0')
+    options.check = true;
+  const char* leaks = environment("HEAPLEDGER_LEAKS");
+  if (leaks != nullptr && *leaks != '\0' && truth_value("HEAPLEDGER_LEAKS", leaks)) {
+    throw usage_error("HEAPLEDGER_LEAKS is set, and --leaks is not in this version; unset it");
+  }
+  if (options.command.empty()) throw usage_error("which program? Type: heapledger run [options] -- PROGRAM [ARG...]");
+  return options;
+}
+
+}  // namespace heapledger::cli

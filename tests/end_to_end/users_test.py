@@ -1,0 +1,48 @@
+"""A program that root starts and that goes on as another user is profiled, and nobody else gets at its books."""
+
+import os
+
+import ledger
+
+NOBODY = 65534
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+FORKS = f"""import os
+os.setgroups([]); os.setresgid(*[{NOBODY}] * 3); os.setresuid(*[{NOBODY}] * 3)
+for generation in range(2):
+    pid = os.fork()
+    if pid: break
+blocks = [bytes(100_000) for i in range(10 + generation)]
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if pid else 5
+print(generation, os.getuid(), status, flush=True)
+os._exit(status)
+"""
+
+
+class Users(ledger.Case):
+    def setUp(self):
+        super().setUp()
+        if os.getuid() != 0:
+            self.skipTest("needs root to become somebody else")
+        if ledger.execute([*AS_NOBODY, "test", "-x", ledger.BIN, "-a", "-r", ledger.PROBE]).status != 0:
+            self.skipTest("the tool is in a folder that other users cannot read")
+
+    def test_exec_as_another_user(self):
+        done = self.assert_same([*AS_NOBODY, ledger.program("nothing"), "77", "6"], processes=2)
+        self.assertEqual(done.status, 6)
+        totals = done.of("nothing")[0]["totals"]
+        self.assertEqual((totals["allocations"], totals["allocated_bytes"]), (1, 77))
+
+    def test_fork_as_another_user(self):
+        done = self.assert_same(["/usr/bin/python3", "-c", FORKS], processes=3)
+        self.assertEqual(len(done.reports), 3, "a parent, a child and a grandchild")
+        self.assertEqual(done.status, 5)
+
+    def test_nobody_else_finds_the_session(self):
+        look = "find /dev/shm/heapledger-* /tmp/heapledger-*-* -mindepth 1 -maxdepth 1 2>/dev/null; exit 0"
+        done = ledger.execute([ledger.BIN, "run", "-q", "-o", self.path("%e.%p.hlp"), "--", *AS_NOBODY, "sh", "-c", look])
+        self.assertEqual((done.status, done.out), (0, b""), done)
+        self.assertEqual(len(ledger.Profiled(done, self.dir).of("find")), 1, "profiled, so there was a session to find")
+
+
+if __name__ == "__main__":
+    ledger.main()
