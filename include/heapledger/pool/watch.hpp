@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "page.hpp"
 #include "segment_map.hpp"
@@ -99,6 +100,10 @@ struct watch {
   }
 
  private:
+  // A free chunk's header can still be read where nothing destroys it or forbids to touch it.
+  static constexpr bool header_outlives_chunk =
+      std::is_trivially_destructible_v<header> && Layout::options.tool == memory_tool::none;
+
   // No byte of either is zero: the byte next to the chunk must differ from a string's end, too.
   static word used_mark(const void* chunk) {
     return reinterpret_cast<std::uintptr_t>(chunk) ^ word { 0xC5'3A'96'E7'5B'1D'A4'6B };
@@ -159,6 +164,7 @@ struct watch {
     violation found{.pointer = chunk, .pool = pool};
     if (in_front == free_mark(chunk)) {
       found.kind = violation_kind::double_free;
+      if constexpr (header_outlives_chunk) found.allocated_at = stack(chunk);
     } else if (in_front == 0 && (!Layout::has_back_mark || get_back(chunk) == 0)) {
       found.kind = violation_kind::never_allocated;
     } else {
