@@ -38,8 +38,8 @@ pooled_handler<F> pooled(F work) {
 
 using tcp = asio::ip::tcp;
 
-struct session : std::enable_shared_from_this<session> {
-  explicit session(tcp::socket of) : socket(std::move(of)) {}
+struct connection : std::enable_shared_from_this<connection> {
+  explicit connection(tcp::socket of) : socket(std::move(of)) {}
   tcp::socket socket;
   char buffer[512];
 
@@ -62,7 +62,7 @@ struct server {
   void accept(int left) {
     acceptor.async_accept(pooled([this, left](asio::error_code failed, tcp::socket socket) {
       if (failed) return;
-      std::make_shared<session>(std::move(socket))->read();
+      std::make_shared<connection>(std::move(socket))->read();
       if (left > 1) accept(left - 1);
     }));
   }
