@@ -1,5 +1,5 @@
-// A server in small: requests of different sizes on a few threads, each in a scope of its own with a budget. A request that
-// wants too much is refused and ends; the others do not notice, and the peak of no request passes its limit.
+// A server in small: requests of different sizes on a few threads, each in a scope of its own with a budget. A request
+// that wants too much is refused and ends; the others do not notice, and the peak of no request passes its limit.
 // docs/budgets.md walks through it.
 #include <array>
 #include <atomic>
@@ -29,7 +29,8 @@ struct outcome {
 };
 
 outcome serve(heapledger::scope server, unsigned number) {
-  heapledger::scope request("request", {.live_bytes = request_limit_bytes, .action = heapledger::on_exceed::fail}, server);
+  heapledger::scope request("request", {.live_bytes = request_limit_bytes, .action = heapledger::on_exceed::fail},
+                            server);
   outcome result;
   try {
     result.served = heapledger::run_in(request, [&] { return handle(number); }) != 0;

@@ -1,5 +1,5 @@
-// Memory per task, exact: two tasks, each with its own scope. Then memory that one task allocates and another frees: it is
-// credited to the task that allocated it, so nobody's count goes below zero.
+// Memory per task, exact: two tasks, each with its own scope. Then memory that one task allocates and another frees: it
+// is credited to the task that allocated it, so nobody's count goes below zero.
 #include <cstdio>
 #include <heapledger/scope.hpp>
 #include <optional>

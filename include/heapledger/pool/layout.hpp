@@ -1,0 +1,117 @@
+// The geometry of a pool, at compile time.
+//
+//   segment   64 page slots, aligned to its size. Slot 0 holds the descriptions of the others, 64 bytes each, so that
+//   they
+//             do not all fall into the same sets of the cache, and a page can be all chunks.
+//   page      [headers, if beside] chunk chunk chunk ...
+//   chunk     [header, if in front] [mark] payload [mark or red zone]; a pointer to a chunk is one to its payload
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "attributes.hpp"
+#include "options.hpp"
+#include "tool.hpp"
+
+namespace heapledger::pool_detail {
+
+constexpr std::size_t round_up(std::size_t value, std::size_t to) {
+  return (value + to - 1) / to * to;
+}
+
+inline constexpr std::size_t mark_bytes = 8;
+inline constexpr std::size_t slots_per_segment = 64;
+inline constexpr std::size_t slot_bytes = 64;  // of a page's description
+inline constexpr std::size_t smallest_page_bytes = std::size_t{64} << 10;
+
+template <std::size_t ChunkBytes, class Header, class Checks, pool_options Options>
+struct layout {
+  static_assert(ChunkBytes > 0 && ChunkBytes <= (std::size_t{64} << 10), "a pool is for chunks of 1 byte to 64 KiB");
+  static_assert(Options.alignment == 0 || (std::has_single_bit(Options.alignment) && Options.alignment <= 4096),
+                "an alignment is a power of two, and at most 4096");
+  static_assert(Options.page_bytes == 0 ||
+                    (std::has_single_bit(Options.page_bytes) && Options.page_bytes >= smallest_page_bytes),
+                "page_bytes is a power of two, and at least 64 KiB");
+
+  using header_type = Header;
+  using checks = Checks;
+  using tool_type = tool<Options.tool>;
+  static constexpr pool_options options = Options;
+
+  static constexpr bool has_header = !std::is_empty_v<Header>;
+  static constexpr bool header_in_front = has_header && Options.header == header_place::front;
+  static constexpr bool header_beside = has_header && !header_in_front;
+  // A tool that watches every access sees more than a canary does.
+  static constexpr bool has_canary = Checks::canary && Options.tool == memory_tool::none;
+  static constexpr bool has_front_mark = Checks::double_free || has_canary;
+  static constexpr bool has_back_mark = has_canary;
+
+  static constexpr std::size_t payload_bytes = std::max(ChunkBytes, sizeof(link));
+  static constexpr std::size_t alignment = std::max({alignof(link),
+                                                     Options.alignment != 0 ? Options.alignment
+                                                     : ChunkBytes % 16 == 0 ? 16
+                                                                            : 8,
+                                                     header_in_front ? alignof(Header) : 1});
+  static constexpr std::size_t front_mark_bytes = has_front_mark ? mark_bytes : 0;
+  static constexpr std::size_t before_bytes =
+      header_in_front ? round_up(sizeof(Header) + front_mark_bytes, std::max(alignof(Header), alignof(link)))
+                      : front_mark_bytes;
+  static constexpr std::size_t after_bytes = has_back_mark ? mark_bytes : tool_type::red_zone_bytes;
+  static constexpr std::size_t stride = round_up(before_bytes + payload_bytes + after_bytes, alignment);
+
+  static constexpr std::size_t page_bytes =
+      Options.page_bytes != 0 ? Options.page_bytes : std::max(smallest_page_bytes, std::bit_ceil(16 * stride));
+  static constexpr std::size_t segment_bytes = slots_per_segment * page_bytes;
+
+  static constexpr std::size_t first_offset(std::size_t chunks) {
+    return round_up((header_beside ? chunks * sizeof(Header) : 0) + before_bytes, alignment);
+  }
+  static constexpr std::size_t chunks_that_fit() {
+    std::size_t chunks = page_bytes / stride;
+    while (first_offset(chunks) + (chunks - 1) * stride + payload_bytes + after_bytes > page_bytes) --chunks;
+    return chunks;
+  }
+  static_assert(!header_beside || alignof(Header) <= 4096);
+  static constexpr std::uint32_t capacity = chunks_that_fit();
+  static constexpr std::size_t first = first_offset(capacity);
+  static_assert(capacity >= 1);
+
+  HEAPLEDGER_POOL_HOT static char* page_start(const void* chunk) {
+    return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(chunk) & ~(page_bytes - 1));
+  }
+  HEAPLEDGER_POOL_HOT static link* chunk_at(char* page, std::size_t index) {
+    return reinterpret_cast<link*>(page + first + index * stride);
+  }
+
+  // The index of a chunk in its page; not below `capacity` for a pointer that is none. Division by multiplication with
+  // the inverse: only multiples of the stride have a quotient that is small.
+  HEAPLEDGER_POOL_HOT static std::uint32_t index_of(const void* chunk) {
+    constexpr int shift = std::countr_zero(stride);
+    constexpr auto odd = static_cast<std::uint32_t>(stride >> shift);
+    const auto in_page = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(chunk) & (page_bytes - 1));
+    const std::uint32_t offset = in_page - static_cast<std::uint32_t>(first);
+    return std::rotr(offset * inverse(odd), shift);
+  }
+  // Of an odd number, modulo 2^32.
+  static constexpr std::uint32_t inverse(std::uint32_t odd) {
+    std::uint32_t result = odd;
+    for (int i = 0; i < 4; ++i) result *= 2 - odd * result;
+    return result;
+  }
+
+  HEAPLEDGER_POOL_HOT static Header* header_of(void* chunk) {
+    if constexpr (header_in_front) {
+      return reinterpret_cast<Header*>(static_cast<char*>(chunk) - before_bytes);
+    } else if constexpr (header_beside) {
+      return reinterpret_cast<Header*>(page_start(chunk)) + index_of(chunk);
+    } else {
+      return nullptr;
+    }
+  }
+};
+
+}  // namespace heapledger::pool_detail

@@ -1,0 +1,113 @@
+// The pages of a pool: segments from mmap, registered in the segment map, cut into pages. A page that is given back
+// loses its memory at once (MADV_DONTNEED) and keeps its address for the next who needs one.
+//
+// Not thread safe: the threading policy's `page_lock` goes around it.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+#include "page.hpp"
+#include "segment_map.hpp"
+
+namespace heapledger::pool_detail {
+
+template <class Layout>
+class page_store {
+ public:
+  constexpr page_store() = default;
+  page_store(const page_store&) = delete;
+  page_store& operator=(const page_store&) = delete;
+  ~page_store() {
+    while (segments_ != nullptr) {
+      segment* const gone = segments_;
+      segments_ = gone->next;
+      release(gone);
+    }
+  }
+
+  // Null when the system has no memory.
+  HEAPLEDGER_POOL_COLD page* take(void* arena, const pool_identity* pool) {
+    page* one = given_back_;
+    if (one != nullptr) {
+      given_back_ = one->next;
+    } else {
+      if ((segments_ == nullptr || segments_->used_slots == slots_per_segment) && !grow(pool)) return nullptr;
+      one = reinterpret_cast<page*>(reinterpret_cast<char*>(segments_) + segments_->used_slots++ * slot_bytes);
+    }
+    *one = page{};
+    page_of<Layout>::owner(one) = arena;
+    Layout::tool_type::forbid(chunks(one), chunks_bytes);
+    return one;
+  }
+
+  HEAPLEDGER_POOL_COLD void give_back(page* one) {
+    char* const memory = page_of<Layout>::memory(one);
+    ::madvise(memory, Layout::page_bytes, MADV_DONTNEED);
+    page_of<Layout>::owner(one) = nullptr;
+    one->next = given_back_;
+    given_back_ = one;
+  }
+
+  bool was_used() const { return segments_ != nullptr; }
+
+  // Every page that has an arena.
+  template <class F>
+  void for_each(F&& call) {
+    for (segment* each = segments_; each != nullptr; each = each->next) {
+      for (std::size_t slot = 1; slot < each->used_slots; ++slot) {
+        page* const one = reinterpret_cast<page*>(reinterpret_cast<char*>(each) + slot * slot_bytes);
+        if (page_of<Layout>::owner(one) != nullptr) call(one);
+      }
+    }
+  }
+
+ private:
+  struct segment {
+    segment* next;
+    std::size_t used_slots;
+  };
+  static_assert(sizeof(segment) <= slot_bytes);
+
+  static constexpr std::size_t chunks_bytes = Layout::page_bytes - (Layout::first - Layout::before_bytes);
+  static char* chunks(const page* one) { return page_of<Layout>::memory(one) + Layout::first - Layout::before_bytes; }
+
+  bool grow(const pool_identity* pool) {
+    char* const memory = map_aligned(Layout::segment_bytes);
+    if (memory == nullptr) return false;
+    if (!segment_map::set(memory, Layout::segment_bytes, pool)) {
+      segment_map::set(memory, Layout::segment_bytes, nullptr);
+      ::munmap(memory, Layout::segment_bytes);
+      return false;
+    }
+    if (segments_ == nullptr) Layout::tool_type::open_pool(pool);
+    auto* const fresh = reinterpret_cast<segment*>(memory);
+    *fresh = {segments_, 1};  // slot 0 is the segment's own
+    segments_ = fresh;
+    return true;
+  }
+
+  static void release(segment* gone) {
+    Layout::tool_type::allow(gone, Layout::segment_bytes);
+    segment_map::set(gone, Layout::segment_bytes, nullptr);
+    ::munmap(gone, Layout::segment_bytes);
+  }
+
+  // Aligned to its own size. Nothing of it is in memory before it is touched.
+  static char* map_aligned(std::size_t bytes) {
+    void* const memory =
+        ::mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    char* const start = static_cast<char*>(memory);
+    char* const aligned = reinterpret_cast<char*>(round_up(reinterpret_cast<std::uintptr_t>(start), bytes));
+    if (aligned != start) ::munmap(start, static_cast<std::size_t>(aligned - start));
+    ::munmap(aligned + bytes, static_cast<std::size_t>(start + bytes - aligned));
+    return aligned;
+  }
+
+  segment* segments_ = nullptr;
+  page* given_back_ = nullptr;
+};
+
+}  // namespace heapledger::pool_detail

@@ -1,0 +1,48 @@
+// What a header and an analyzer must be, and the defaults that are nothing: no byte in the pool, no instruction.
+//
+// An analyzer derives from no_analyzer and hides the events that it wants. Events come from the thread that causes
+// them, so an analyzer must be as thread safe as its pool; it must not use the pool.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+namespace heapledger {
+
+struct no_header {};
+
+template <class H>
+concept pool_header = std::is_object_v<H> && std::is_nothrow_default_constructible_v<H> &&
+    std::is_nothrow_destructible_v<H> && std::same_as<H, std::remove_cv_t<H>>;
+
+struct no_analyzer {
+  // A chunk came, or is about to go. `bytes` is what was asked for; `header` is null where the pool has none.
+  static constexpr void allocated(void* /*chunk*/, std::size_t /*bytes*/, auto* /*header*/) noexcept {}
+  static constexpr void freed(void* /*chunk*/, auto* /*header*/) noexcept {}
+  // In use when the pool was destroyed.
+  static constexpr void leaked(void* /*chunk*/, auto* /*header*/) noexcept {}
+  // An arena is stale when its thread has ended, until another thread takes it over.
+  static constexpr void arena_created(const void* /*arena*/) noexcept {}
+  static constexpr void arena_stale(const void* /*arena*/) noexcept {}
+  static constexpr void arena_reused(const void* /*arena*/) noexcept {}
+  static constexpr void arena_destroyed(const void* /*arena*/) noexcept {}
+  // A page came from the system to an arena, or went back.
+  static constexpr void page_allocated(void* /*page*/, std::size_t /*bytes*/) noexcept {}
+  static constexpr void page_freed(void* /*page*/, std::size_t /*bytes*/) noexcept {}
+};
+
+template <class A, class Header = no_header>
+concept pool_analyzer = std::default_initializable<A> && requires(A a, void* chunk, Header* header, std::size_t bytes) {
+  a.allocated(chunk, bytes, header);
+  a.freed(chunk, header);
+  a.leaked(chunk, header);
+  a.arena_created(chunk);
+  a.arena_stale(chunk);
+  a.arena_reused(chunk);
+  a.arena_destroyed(chunk);
+  a.page_allocated(chunk, bytes);
+  a.page_freed(chunk, bytes);
+};
+
+}  // namespace heapledger

@@ -1,0 +1,90 @@
+// What a pool does for every chunk. Included by pool.hpp.
+#pragma once
+
+namespace heapledger {
+
+#define HEAPLEDGER_POOL_TEMPLATE \
+  template <std::size_t ChunkSize, class Threading, class Header, class Analyzer, class Checks, pool_options Options>
+#define HEAPLEDGER_POOL pool<ChunkSize, Threading, Header, Analyzer, Checks, Options>
+
+HEAPLEDGER_POOL_TEMPLATE
+void* HEAPLEDGER_POOL::try_allocate(std::size_t bytes) noexcept {
+  if (bytes > ChunkSize) [[unlikely]]
+    return nullptr;
+  if constexpr (Options.bypass) {
+    void* const chunk = bypass_allocate();
+    if (chunk != nullptr) analyzer_.allocated(chunk, bytes, header(chunk));
+    return chunk;
+  } else {
+    const std::lock_guard hold(lock_);
+    pool_detail::link* const chunk = threads_.take(*this);
+    if (chunk == nullptr) [[unlikely]]
+      return nullptr;
+    return begin(chunk, bytes);
+  }
+}
+
+HEAPLEDGER_POOL_TEMPLATE
+void HEAPLEDGER_POOL::deallocate(void* chunk) noexcept {
+  if (chunk == nullptr) [[unlikely]]
+    return;
+  if constexpr (Options.bypass) {
+    analyzer_.freed(chunk, header(chunk));
+    bypass_deallocate(chunk);
+  } else {
+    const std::lock_guard hold(lock_);
+    const auto place = threads_.locate(chunk);
+    if (!place.is_current && !watch::is_mine(chunk, &identity_)) [[unlikely]]
+      return;
+    if (!watch::may_return(chunk, threads_.frees_alone(chunk, place), &identity_)) [[unlikely]]
+      return;
+    end(chunk);
+    threads_.give(static_cast<pool_detail::link*>(chunk), place, *this);
+  }
+}
+
+// The chunk becomes the program's.
+HEAPLEDGER_POOL_TEMPLATE
+void* HEAPLEDGER_POOL::begin(pool_detail::link* chunk, std::size_t bytes) noexcept {
+  if constexpr (Checks::fill && Options.tool != memory_tool::none) {
+    tool::allow(chunk, layout::payload_bytes);
+    watch::taken(chunk, &identity_);
+    tool::forbid(chunk, layout::payload_bytes);
+  } else {
+    watch::taken(chunk, &identity_);
+  }
+  tool::allocated(&identity_, chunk, bytes);
+  Header* const head = layout::header_of(chunk);
+  if constexpr (layout::has_header) {
+    tool::allow(head, sizeof(Header));
+    ::new (static_cast<void*>(head)) Header;
+  }
+  analyzer_.allocated(static_cast<void*>(chunk), bytes, head);
+  return chunk;
+}
+
+// And the pool's again.
+HEAPLEDGER_POOL_TEMPLATE
+void HEAPLEDGER_POOL::end(void* chunk) noexcept {
+  Header* const head = layout::header_of(chunk);
+  analyzer_.freed(chunk, head);
+  if constexpr (layout::has_header) {
+    head->~Header();
+    if constexpr (layout::header_in_front) tool::forbid(head, sizeof(Header));
+  }
+  if constexpr (Checks::fill && Options.tool != memory_tool::none) tool::allow(chunk, layout::payload_bytes);
+  watch::returned(chunk);
+  tool::freed(&identity_, chunk, layout::payload_bytes);
+}
+
+HEAPLEDGER_POOL_TEMPLATE
+Header* HEAPLEDGER_POOL::header(void* chunk) noexcept {
+  if constexpr (Options.bypass && layout::has_header) {
+    return reinterpret_cast<Header*>(static_cast<char*>(chunk) -
+                                     pool_detail::round_up(sizeof(Header), alignof(std::max_align_t)));
+  } else {
+    return layout::header_of(chunk);
+  }
+}
+
+}  // namespace heapledger

@@ -1,0 +1,169 @@
+// A pool for each size class, and one call for all: what is larger than the largest class, or aligned more than chunks
+// are, goes upstream. Frees say the size again, as operator delete, std::pmr and standard allocators do.
+//
+// Where the size is a constant the class is found at compile time; otherwise by a table and an indirect call.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <new>
+#include <tuple>
+#include <utility>
+
+#include "../pool.hpp"
+
+namespace heapledger {
+
+namespace pool_detail {
+[[noreturn]] HEAPLEDGER_POOL_COLD inline void throw_bad_array_new_length() {
+#ifdef __cpp_exceptions
+  throw std::bad_array_new_length();
+#else
+  std::abort();
+#endif
+}
+}  // namespace pool_detail
+
+template <std::size_t... Bytes>
+struct size_classes {
+  static constexpr std::array<std::size_t, sizeof...(Bytes)> all{Bytes...};
+  static constexpr std::size_t count = sizeof...(Bytes);
+  static constexpr std::size_t largest = all[count - 1];
+  static constexpr std::size_t step = 8;
+
+  static constexpr bool ascend() {
+    for (std::size_t i = 0; i + 1 < count; ++i) {
+      if (all[i] >= all[i + 1]) return false;
+    }
+    return count < 256;
+  }
+  static_assert(ascend(), "size classes are in ascending order, at most 255 of them");
+
+  // Class by (bytes + step - 1) / step.
+  static constexpr auto make_table() {
+    std::array<std::uint8_t, (largest + step - 1) / step + 1> result{};
+    std::size_t one = 0;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      while (one + 1 < count && all[one] < i * step) ++one;
+      result[i] = static_cast<std::uint8_t>(one);
+    }
+    return result;
+  }
+  static constexpr auto table = make_table();
+  static constexpr bool exact() {
+    for (const std::size_t one : all) {
+      if (one % step != 0) return false;
+    }
+    return true;
+  }
+  static_assert(exact(), "size classes are multiples of 8");
+};
+
+// Above 64 bytes at most a fifth of a chunk is unused. What asks for an alignment of more than 8 gets a multiple of 16.
+using default_size_classes = size_classes<8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384,
+                                          448, 512, 640, 768, 896, 1024>;
+
+template <class Threading = threading::single, class Header = no_header, class Analyzer = no_analyzer,
+          class Checks = default_checks, pool_options Options = pool_options{}, class Sizes = default_size_classes>
+class pool_set {
+ public:
+  using sizes = Sizes;
+  static constexpr std::size_t largest = Sizes::largest;
+  template <std::size_t Class>
+  using pool_type = pool<Sizes::all[Class], Threading, Header, Analyzer, Checks, Options>;
+
+  // Null: operator new and delete.
+  constexpr explicit pool_set(std::pmr::memory_resource* upstream = nullptr) : upstream_(upstream) {}
+
+  HEAPLEDGER_POOL_HOT void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
+    if (bytes > largest || alignment > alignof(std::max_align_t)) [[unlikely]] {
+      return upstream_ != nullptr ? upstream_->allocate(bytes, alignment)
+                                  : ::operator new (bytes, std::align_val_t{alignment});
+    }
+    const std::size_t one = class_of(bytes, alignment);
+    if (__builtin_constant_p(one)) return allocate_known(one, bytes, every);
+    return allocate_from[one](pools_, bytes);
+  }
+  HEAPLEDGER_POOL_HOT void deallocate(void* chunk, std::size_t bytes,
+                                      std::size_t alignment = alignof(std::max_align_t)) {
+    if (bytes > largest || alignment > alignof(std::max_align_t)) [[unlikely]] {
+      if (upstream_ != nullptr) {
+        upstream_->deallocate(chunk, bytes, alignment);
+      } else {
+        ::operator delete (chunk, std::align_val_t{alignment});
+      }
+      return;
+    }
+    const std::size_t one = class_of(bytes, alignment);
+    if (__builtin_constant_p(one)) {
+      deallocate_known(one, chunk, every);
+    } else {
+      deallocate_to[one](pools_, chunk);
+    }
+  }
+
+  // The pool for chunks of so many bytes.
+  template <std::size_t Bytes>
+  auto& pool_for() noexcept {
+    static_assert(Bytes <= largest);
+    return std::get<Sizes::table[(Bytes + Sizes::step - 1) / Sizes::step]>(pools_);
+  }
+  template <class F>
+  void for_each_pool(F&& call) {
+    std::apply([&](auto&... one) { (call(one), ...); }, pools_);
+  }
+  void trim() noexcept {
+    for_each_pool([](auto& one) { one.trim(); });
+  }
+  void reset() noexcept {
+    for_each_pool([](auto& one) { one.reset(); });
+  }
+
+ private:
+  using classes = std::make_index_sequence<Sizes::count>;
+  static constexpr classes every{};
+
+  template <std::size_t... Class>
+  static auto tuple_of(std::index_sequence<Class...>) -> std::tuple<pool_type<Class>...>;
+  using pools = decltype(tuple_of(every));
+
+  // A chunk of a class that is no multiple of 16 is only aligned to 8.
+  HEAPLEDGER_POOL_HOT static constexpr std::size_t class_of(std::size_t bytes, std::size_t alignment) {
+    std::size_t one = Sizes::table[(bytes + Sizes::step - 1) / Sizes::step];
+    if (alignment > 8 && alignment <= bytes) {
+      while (Sizes::all[one] % 16 != 0 && one + 1 < Sizes::count) ++one;
+    }
+    return one;
+  }
+
+  template <std::size_t... Class>
+  HEAPLEDGER_POOL_HOT void* allocate_known(std::size_t one, std::size_t bytes, std::index_sequence<Class...>) {
+    void* chunk = nullptr;
+    (void)((one == Class && (chunk = std::get<Class>(pools_).allocate(bytes), true)) || ...);
+    return chunk;
+  }
+  template <std::size_t... Class>
+  HEAPLEDGER_POOL_HOT void deallocate_known(std::size_t one, void* chunk, std::index_sequence<Class...>) {
+    (void)((one == Class && (std::get<Class>(pools_).deallocate(chunk), true)) || ...);
+  }
+
+  using allocate_function = void* (*)(pools&, std::size_t);
+  using deallocate_function = void (*)(pools&, void*);
+  template <std::size_t... Class>
+  static constexpr std::array<allocate_function, Sizes::count> allocate_table(std::index_sequence<Class...>) {
+    return {+[](pools& of, std::size_t bytes) -> void* { return std::get<Class>(of).allocate(bytes); }...};
+  }
+  template <std::size_t... Class>
+  static constexpr std::array<deallocate_function, Sizes::count> deallocate_table(std::index_sequence<Class...>) {
+    return {+[](pools& of, void* chunk) { std::get<Class>(of).deallocate(chunk); }...};
+  }
+  static constexpr auto allocate_from = allocate_table(every);
+  static constexpr auto deallocate_to = deallocate_table(every);
+
+  pools pools_;
+  std::pmr::memory_resource* upstream_;
+};
+
+}  // namespace heapledger

@@ -1,0 +1,42 @@
+// std::unique_ptr to an object in a pool. The pool must outlive it.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "../pool.hpp"
+
+namespace heapledger {
+
+template <class T, class Pool>
+class pool_delete {
+ public:
+  explicit pool_delete(Pool* pool) noexcept : pool_(pool) {}
+  void operator()(T* object) const noexcept {
+    object->~T();
+    pool_->deallocate(object);
+  }
+
+ private:
+  Pool* pool_;
+};
+
+template <class T, class Pool>
+using pool_ptr = std::unique_ptr<T, pool_delete<T, Pool>>;
+
+template <class T, class Pool, class... Argument>
+pool_ptr<T, Pool> make_pooled(Pool& pool, Argument&&... arguments) {
+  static_assert(sizeof(T) <= Pool::chunk_bytes, "the pool's chunks are too small");
+  static_assert(alignof(T) <= Pool::layout::alignment, "the pool's chunks are not aligned enough");
+  struct place {
+    Pool& pool;
+    void* chunk;
+    ~place() { pool.deallocate(chunk); }  // null when all went well
+  } at{pool, pool.allocate(sizeof(T))};
+  T* const object = ::new (at.chunk) T(std::forward<Argument>(arguments)...);
+  at.chunk = nullptr;
+  return pool_ptr<T, Pool>(object, pool_delete<T, Pool>(&pool));
+}
+
+}  // namespace heapledger

@@ -1,0 +1,111 @@
+// What a check has found, and who is told. The handler of the process is called before the pool has changed anything.
+// If it returns, the bad free is left out, and the program goes on; the default one prints and aborts.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+
+#include "attributes.hpp"
+
+namespace heapledger {
+
+enum class violation_kind : std::uint8_t {
+  double_free,
+  never_allocated,
+  foreign_pointer,
+  other_pool,
+  middle_pointer,
+  underflow,
+  overflow,
+  written_after_free,
+  leak,
+};
+
+// Which pool. Its address is the pool's identity.
+struct pool_identity {
+  const char* name = nullptr;
+  std::size_t chunk_bytes = 0;
+};
+
+struct violation {
+  violation_kind kind{};
+  const void* pointer = nullptr;          // as the program gave it; the chunk's in underflow, overflow, leak
+  const pool_identity* pool = nullptr;    // the one that noticed
+  const pool_identity* owner = nullptr;   // other_pool: whose it is
+  const void* chunk = nullptr;            // middle_pointer: the chunk that holds it, or null
+  std::span<void* const> allocated_at{};  // return addresses, where the header keeps them
+};
+
+using violation_handler = void (*)(const violation&);
+
+inline const char* describe(violation_kind kind) noexcept {
+  switch (kind) {
+    case violation_kind::double_free:
+      return "double free";
+    case violation_kind::never_allocated:
+      return "free of a chunk that was never allocated, or whose page is gone";
+    case violation_kind::foreign_pointer:
+      return "free of a pointer that belongs to no pool";
+    case violation_kind::other_pool:
+      return "free of a pointer that belongs to another pool";
+    case violation_kind::middle_pointer:
+      return "free of a pointer that is no start of a chunk";
+    case violation_kind::underflow:
+      return "write in front of a chunk";
+    case violation_kind::overflow:
+      return "write past the end of a chunk";
+    case violation_kind::written_after_free:
+      return "write into a free chunk";
+    case violation_kind::leak:
+      return "chunk in use when its pool was destroyed";
+  }
+  return "?";
+}
+
+namespace pool_detail {
+
+HEAPLEDGER_POOL_COLD inline void print(const pool_identity& pool) {
+  if (pool.name != nullptr) {
+    std::fprintf(stderr, "pool '%s' of %zu-byte chunks", pool.name, pool.chunk_bytes);
+  } else {
+    std::fprintf(stderr, "pool %p of %zu-byte chunks", static_cast<const void*>(&pool), pool.chunk_bytes);
+  }
+}
+
+}  // namespace pool_detail
+
+HEAPLEDGER_POOL_COLD inline void print(const violation& found) {
+  std::fprintf(stderr, "heapledger: ");
+  pool_detail::print(*found.pool);
+  std::fprintf(stderr, ": %s, at %p", describe(found.kind), found.pointer);
+  if (found.owner != nullptr) {
+    std::fprintf(stderr, ", which is of ");
+    pool_detail::print(*found.owner);
+  }
+  if (found.chunk != nullptr) {
+    const auto distance = static_cast<const char*>(found.pointer) - static_cast<const char*>(found.chunk);
+    std::fprintf(stderr, ", %td bytes into the chunk at %p", distance, found.chunk);
+  }
+  std::fputc('\n', stderr);
+  for (void* const address : found.allocated_at) std::fprintf(stderr, "  allocated at %p\n", address);
+}
+
+HEAPLEDGER_POOL_COLD inline void print_and_abort(const violation& found) {
+  print(found);
+  if (found.kind != violation_kind::leak) std::abort();
+}
+
+namespace pool_detail {
+inline constinit std::atomic<violation_handler> the_violation_handler{&print_and_abort};
+}
+
+// The previous one. Null stands for the default: print, and abort unless it is a leak.
+inline violation_handler set_violation_handler(violation_handler handler) noexcept {
+  return pool_detail::the_violation_handler.exchange(handler == nullptr ? &print_and_abort : handler);
+}
+
+}  // namespace heapledger

@@ -1,0 +1,284 @@
+// Headers, analyzers, the bypass, and that empty policies take no room.
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "support.hpp"
+
+namespace heapledger::tests {
+namespace {
+
+inline constexpr pool_options plain{.tool = memory_tool::none};
+
+struct other_empty_header {};
+struct other_empty_analyzer : no_analyzer {};
+struct other_empty_checks : no_checks {};
+
+TEST(pool_policies, take_no_room_when_they_are_empty) {
+  using bare = pool<48, threading::single, no_header, no_analyzer, no_checks, plain>;
+  using other = pool<48, threading::single, other_empty_header, other_empty_analyzer, other_empty_checks, plain>;
+  EXPECT_EQ(sizeof(bare), sizeof(pool_identity) + sizeof(pool_detail::one_arena<bare::layout>) +
+                              sizeof(pool_detail::page_store<bare::layout>));
+  EXPECT_EQ(sizeof(other), sizeof(bare));
+  EXPECT_EQ(bare::layout::stride, 48u);
+  EXPECT_EQ(other::layout::stride, 48u);
+  EXPECT_EQ(bare::chunks_per_page, bare::page_bytes / 48);
+  EXPECT_EQ(other::chunks_per_page, bare::chunks_per_page);
+}
+
+struct counted {
+  static inline int alive = 0;
+  int number = 42;
+  counted() noexcept { ++alive; }
+  ~counted() { --alive; }
+};
+
+template <header_place Place>
+struct place_of {
+  static constexpr header_place value = Place;
+};
+template <class Place>
+class pool_headers : public ::testing::Test {};
+using every_place = ::testing::Types<place_of<header_place::front>, place_of<header_place::beside>>;
+TYPED_TEST_SUITE(pool_headers, every_place);
+
+TYPED_TEST(pool_headers, live_as_long_as_their_chunks) {
+  counted::alive = 0;
+  {
+    using pool_type = pool<24, threading::single, counted, no_analyzer, no_checks,
+                           pool_options{.header = TypeParam::value, .tool = memory_tool::none}>;
+    pool_type pool;
+    std::vector<void*> chunks;
+    for (int i = 0; i < 5000; ++i) {
+      chunks.push_back(pool.allocate());
+      EXPECT_EQ(pool_type::header(chunks.back())->number, 42);
+      pool_type::header(chunks.back())->number = i;
+      std::memset(chunks.back(), 0xff, 24);
+    }
+    EXPECT_EQ(counted::alive, 5000);
+    for (int i = 0; i < 5000; ++i) EXPECT_EQ(pool_type::header(chunks[static_cast<std::size_t>(i)])->number, i);
+    for (int i = 0; i < 1000; ++i) pool.deallocate(chunks[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(counted::alive, 4000);
+    if constexpr (TypeParam::value == header_place::beside) {
+      EXPECT_EQ(pool_type::layout::stride, 24u) << "chunks stay dense";
+    }
+    pool.reset();
+    EXPECT_EQ(counted::alive, 0);
+    (void)pool.allocate();
+  }
+  EXPECT_EQ(counted::alive, 0) << "destroyed with the pool";
+}
+
+struct alignas(64) wide_header {
+  char bytes[64] = {};
+};
+
+TYPED_TEST(pool_headers, have_their_alignment) {
+  using pool_type = pool<24, threading::single, wide_header, no_analyzer, all_checks,
+                         pool_options{.header = TypeParam::value, .tool = memory_tool::none}>;
+  pool_type pool;
+  std::vector<void*> chunks;
+  for (int i = 0; i < 1000; ++i) {
+    chunks.push_back(pool.allocate());
+    wide_header* const header = pool_type::header(chunks.back());
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(header) % 64, 0u);
+    *header = {};
+  }
+  const caught found;
+  for (void* chunk : chunks) pool.deallocate(chunk);
+  EXPECT_TRUE(found.all().empty());
+}
+
+TEST(pool_headers_none, is_null) {
+  pool<24> pool;
+  void* const chunk = pool.allocate();
+  EXPECT_EQ(pool.header(chunk), nullptr);
+  pool.deallocate(chunk);
+}
+
+template <class Threading>
+class pool_analyzers : public ::testing::Test {};
+TYPED_TEST_SUITE(pool_analyzers, every_threading, threading_names);
+
+TYPED_TEST(pool_analyzers, see_sizes_lifetimes_and_counts) {
+  pool<112, TypeParam, birth_time, analyzers<counting<TypeParam>, sizes<TypeParam>, lifetimes<TypeParam>>, no_checks>
+      pool;
+  std::vector<void*> chunks;
+  for (int i = 0; i < 100; ++i) chunks.push_back(pool.allocate(24));
+  for (int i = 0; i < 10; ++i) chunks.push_back(pool.allocate(112));
+  for (int i = 0; i < 105; ++i) {
+    pool.deallocate(chunks.back());
+    chunks.pop_back();
+  }
+  const auto& seen = pool.analyzer();
+  EXPECT_EQ(seen.allocations, 110u);
+  EXPECT_EQ(seen.allocated_bytes, 100u * 24 + 10 * 112);
+  EXPECT_EQ(seen.frees, 105u);
+  EXPECT_EQ(seen.chunks_in_use(), 5u);
+  EXPECT_EQ(seen.asked_bytes.count(5), 100u) << "16 to 31 bytes";
+  EXPECT_EQ(seen.asked_bytes.count(7), 10u) << "64 to 127 bytes";
+  EXPECT_EQ(seen.asked_bytes.total(), 110u);
+  EXPECT_EQ(seen.age_ns.total(), 105u);
+  EXPECT_EQ(seen.age_ns.count(0), 0u) << "nothing dies in less than a nanosecond";
+  for (void* chunk : chunks) pool.deallocate(chunk);
+}
+
+TYPED_TEST(pool_analyzers, list_leaks_with_their_stacks) {
+  std::vector<leaked_chunk> leaks;
+  std::vector<void*> kept;
+  {
+    pool<48, TypeParam, call_stack<>, leak_list, no_checks> pool;
+    pool.analyzer().into = &leaks;
+    std::vector<void*> chunks;
+    for (int i = 0; i < 3000; ++i) chunks.push_back(pool.allocate());
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      if (i % 500 == 7) {
+        kept.push_back(chunks[i]);
+      } else {
+        pool.deallocate(chunks[i]);
+      }
+    }
+  }
+  ASSERT_EQ(leaks.size(), 6u);
+  std::vector<void*> found;
+  for (const auto& leak : leaks) {
+    found.push_back(leak.chunk);
+    EXPECT_GE(leak.allocated_at.size(), 3u);
+  }
+  std::sort(found.begin(), found.end());
+  std::sort(kept.begin(), kept.end());
+  EXPECT_EQ(found, kept);
+}
+
+TEST(pool_analyzers_end, every_page_and_arena_that_came_goes) {
+  struct outlives : no_analyzer {
+    counting<>* to = nullptr;
+    void arena_created(const void* arena) { to->arena_created(arena); }
+    void arena_destroyed(const void* arena) { to->arena_destroyed(arena); }
+    void page_allocated(void* page, std::size_t bytes) { to->page_allocated(page, bytes); }
+    void page_freed(void* page, std::size_t bytes) { to->page_freed(page, bytes); }
+  };
+  counting<> seen;
+  {
+    pool<64, threading::thread_cached, no_header, outlives, no_checks> pool;
+    pool.analyzer().to = &seen;
+    for (int i = 0; i < 10'000; ++i) (void)pool.allocate();
+    std::thread([&] { (void)pool.allocate(); }).join();
+  }
+  EXPECT_EQ(seen.arenas_created, 2u);
+  EXPECT_EQ(seen.arenas_destroyed, 2u);
+  EXPECT_EQ(seen.pages_freed, seen.pages_allocated);
+}
+
+TEST(pool_bypass, sends_every_chunk_to_malloc) {
+  using pool_type = pool<48, threading::thread_cached, birth_time, counting<>, all_checks,
+                         pool_options{.alignment = 128, .bypass = true}>;
+  pool_type pool;
+  std::vector<void*> chunks;
+  for (int i = 0; i < 1000; ++i) {
+    chunks.push_back(pool.allocate());
+    std::memset(chunks.back(), 1, 48);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(chunks.back()) % 128, 0u);
+    EXPECT_GT(pool_type::header(chunks.back())->born_ns, 0u);
+  }
+  EXPECT_EQ(pool.analyzer().pages_allocated, 0u);
+  EXPECT_EQ(pool.analyzer().allocations, 1000u);
+  for (void* chunk : chunks) pool.deallocate(chunk);
+}
+
+// Objects with thread storage duration may use a pool while their thread ends, before and after it has left its arena.
+pool<32, threading::thread_cached, no_header, counting<>, exact_checks> late_pool;
+struct late_user {
+  void* kept = nullptr;
+  ~late_user() {
+    late_pool.deallocate(kept);
+    for (int i = 0; i < 3; ++i) late_pool.deallocate(late_pool.allocate());
+  }
+};
+
+TEST(pool_threads, may_use_a_pool_while_they_end) {
+  const caught found;
+  for (int i = 0; i < 4; ++i) {
+    std::thread([] {
+      static thread_local late_user user;  // made before the arena, so destroyed after it was left
+      user.kept = late_pool.allocate();
+    }).join();
+  }
+  EXPECT_EQ(late_pool.chunks_in_use(), 0u);
+  EXPECT_EQ(late_pool.analyzer().arenas_created, 1u);
+  EXPECT_TRUE(found.all().empty());
+}
+
+// A thread that has left its arena must not use it any more: it may be another thread's by now.
+pool<32, threading::thread_cached, no_header, counting<>, exact_checks> left_pool;
+struct meets_successor {
+  bool* apart = nullptr;
+  ~meets_successor() {
+    if (apart == nullptr) return;
+    void* theirs = nullptr;
+    std::mutex lock;
+    std::condition_variable changed;
+    bool taken = false, done = false;
+    std::thread holder([&] {
+      theirs = left_pool.allocate();  // in the arena that this thread has just left
+      std::unique_lock hold(lock);
+      taken = true;
+      changed.notify_all();
+      changed.wait(hold, [&] { return done; });
+    });
+    {
+      std::unique_lock hold(lock);
+      changed.wait(hold, [&] { return taken; });
+    }
+    void* const mine = left_pool.allocate();
+    using layout = decltype(left_pool)::layout;
+    *apart = layout::page_start(mine) != layout::page_start(theirs);
+    left_pool.deallocate(mine);
+    {
+      const std::lock_guard hold(lock);
+      done = true;
+      changed.notify_all();
+    }
+    holder.join();
+    left_pool.deallocate(theirs);
+  }
+};
+
+TEST(pool_threads, leave_their_arena_to_the_next) {
+  const caught found;
+  bool apart = false;
+  std::thread([&] {
+    static thread_local meets_successor user;  // made before the arena, so destroyed after it was left
+    user.apart = &apart;
+    left_pool.deallocate(left_pool.allocate());
+  }).join();
+  EXPECT_TRUE(apart);
+  EXPECT_EQ(left_pool.chunks_in_use(), 0u);
+  EXPECT_TRUE(found.all().empty());
+}
+
+TEST(pool_threads, outlive_pools_and_pools_outlive_threads) {
+  std::thread([] {
+    for (int i = 0; i < 200; ++i) {
+      pool<32, threading::thread_cached, no_header, no_analyzer, exact_checks> pool;
+      pool.deallocate(pool.allocate());
+    }
+    std::vector<std::unique_ptr<pool<32, threading::thread_cached, no_header, no_analyzer, no_checks>>> many;
+    std::vector<void*> chunks;
+    for (int i = 0; i < 200; ++i) {  // more than a thread's table has places
+      many.push_back(std::make_unique<pool<32, threading::thread_cached, no_header, no_analyzer, no_checks>>());
+      chunks.push_back(many.back()->allocate());
+    }
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      EXPECT_TRUE(many[i]->owns(chunks[i]));
+      many[i]->deallocate(chunks[i]);
+      EXPECT_EQ(many[i]->allocate(), chunks[i]);
+    }
+  }).join();
+}
+
+}  // namespace
+}  // namespace heapledger::tests
