@@ -18,6 +18,9 @@ OPERATORS = re.compile(r"_Z(nw|na|dl|da)[A-Za-z0-9_]*$")
 FAST = ("malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "calloc")
 
 
+LOCKING = re.compile(r"lock|xchg   %[er]|syscall")
+
+
 def run(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -61,6 +64,17 @@ class GeneratedCode(unittest.TestCase):
                 self.assertLessEqual(len(calls), 2, calls)
                 for line in calls:  # through a table: the next allocator's function, and its usable size where that is a call
                     self.assertIn("*", line, calls)
+
+    def test_scopes_take_no_lock(self):
+        """Entering a scope, and events in one, while nothing is published or refused."""
+        symbols = run("nm", PROBE)
+        for name in ("switch_scope", "settle", "set_scope_mark", "scope_account_cell", "book_free_with_scopes"):
+            with self.subTest(function=name):
+                mangled, = re.findall(rf" [tT] (_ZN10heapledger5probe{len(name)}{name}E\w+)$", symbols, re.MULTILINE)
+                code = self.fast_path(mangled)
+                self.assertGreater(len(code), 20)
+                self.assertEqual([line for line in code if LOCKING.match(line)], [])
+        self.assertEqual([line for line in self.fast_path("heapledger_scope_enter") if LOCKING.match(line)], [])
 
 
 if __name__ == "__main__":
