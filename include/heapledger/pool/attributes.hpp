@@ -3,3 +3,11 @@
 
 #define HEAPLEDGER_POOL_HOT [[gnu::always_inline]] inline
 #define HEAPLEDGER_POOL_COLD [[gnu::cold, gnu::noinline]]
+
+// For what touches memory that AddressSanitizer was told to guard. noipa: GCC would otherwise read the word in the
+// caller, where it is checked, and pass its value.
+#if defined(__GNUC__) && !defined(__clang__)
+#define HEAPLEDGER_POOL_UNCHECKED [[gnu::no_sanitize_address, gnu::noipa]]
+#else
+#define HEAPLEDGER_POOL_UNCHECKED [[gnu::no_sanitize_address, gnu::noinline]]
+#endif

@@ -53,15 +53,11 @@ struct tool<memory_tool::address_sanitizer> {
   static void allow(const void* at, std::size_t bytes) { __asan_unpoison_memory_region(at, bytes); }
   static void allocated(const void*, void* chunk, std::size_t bytes) { __asan_unpoison_memory_region(chunk, bytes); }
   static void freed(const void*, void* chunk, std::size_t bytes) { __asan_poison_memory_region(chunk, bytes); }
-  [[gnu::no_sanitize_address, gnu::noinline]] static link* next(const link* at) { return at->next; }
-  [[gnu::no_sanitize_address, gnu::noinline]] static void set_next(link* at, link* to) { at->next = to; }
-  [[gnu::no_sanitize_address, gnu::noinline]] static word get(const word* at) {
-    return __atomic_load_n(at, __ATOMIC_RELAXED);
-  }
-  [[gnu::no_sanitize_address, gnu::noinline]] static void put(word* at, word value) {
-    __atomic_store_n(at, value, __ATOMIC_RELAXED);
-  }
-  [[gnu::no_sanitize_address, gnu::noinline]] static bool change(word* at, word from, word to) {
+  HEAPLEDGER_POOL_UNCHECKED static link* next(const link* at) { return at->next; }
+  HEAPLEDGER_POOL_UNCHECKED static void set_next(link* at, link* to) { at->next = to; }
+  HEAPLEDGER_POOL_UNCHECKED static word get(const word* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+  HEAPLEDGER_POOL_UNCHECKED static void put(word* at, word value) { __atomic_store_n(at, value, __ATOMIC_RELAXED); }
+  HEAPLEDGER_POOL_UNCHECKED static bool change(word* at, word from, word to) {
     return __atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   }
 };
