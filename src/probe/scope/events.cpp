@@ -12,6 +12,11 @@ wire::cell& own_cell(books& own, std::uint32_t account) {
   return HL_LIKELY(delta.id == account + 1) ? delta : delta_cell_slow(own, account);
 }
 
+HL_COLD std::uint32_t bind_new(books& own, scope_record& record, std::uint64_t path) {
+  const signals_blocked quiet;
+  return bind_account(own, record, own.stack.node(), path, own.stack.cut());
+}
+
 // An event of this thread in a scope that it is not in.
 void book_elsewhere(books& own, std::uint32_t scope, const totals& did) {
   if (thread_scopes_of(own) == nullptr) return;
@@ -48,8 +53,7 @@ account_cell scope_account_cell(books& own, std::uint64_t path) {
       mine.known[(path ^ slot.handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::cache_bits)];
   std::uint32_t account = known.account;
   if (HL_UNLIKELY(known.scope != slot.handle || known.path != path)) {
-    const signals_blocked quiet;
-    account = bind_account(own, *slot.of, own.stack.node(), path, own.stack.cut());
+    account = bind_new(own, *slot.of, path);
     if (account == 0) {
       own.forget_recent();
       return {slot.of->base_account, &own_cell(own, slot.of->base_account)};
