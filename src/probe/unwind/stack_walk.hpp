@@ -65,10 +65,9 @@ class stack_walk {
   void walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 
   // Of the last walk: its path, the same for the same stack and, but for one chance in 2^64, different for others; its
-  // node in the stack tree, added if need be; whether and why it ends early.
+  // node in the stack tree, added if need be, for which signals must be blocked; whether and why it ends early.
   std::uint64_t path() const { return HL_LIKELY(depth_limit_ == 0) ? top_->path : limited_path(); }
   std::uint32_t node();
-  // node() is called with signals blocked.
   stack_cut cut() const { return too_deep() ? stack_cut::depth : cut_; }
 
  private:
