@@ -72,7 +72,7 @@ class WatchCase(Case):
 
     def suspect(self, kind, site, each_bytes, alignment=64, chance=1, most=100_000):
         """Makes the place a suspect; it has then allocated one block, that is not watched."""
-        self.app("alloc", kind, site, 1, each_bytes, alignment)
+        self.app("fill", self.app("alloc", kind, site, 1, each_bytes, alignment))
         account = self.account_of(each_bytes, 1)
         self.assertTrue(self.tool("suspect", account, chance, most))
         self.settle()

@@ -165,17 +165,14 @@ void* keep_writing(void* argument) {
 // The number of bytes that are not as they should be: in the parent, plus in the child.
 int fork_and_write(bool threads, bool with_raw) {
   pthread_t writers[3];
+  std::size_t written[3] = {};  // by threads
   std::size_t writing = 0;
   stop_writing = false;
-  if (threads)
-    for (std::size_t id = 0; id < block_count && writing < 3; ++id)
-      if (blocks[id].at != nullptr && blocks[id].bytes > 64)
-        pthread_create(&writers[writing++], nullptr, keep_writing, blocks[id].at);
-  const auto is_written = [&](std::size_t id) {  // by a thread
-    std::size_t before = 0;
-    for (std::size_t i = 0; i < id; ++i) before += blocks[i].at != nullptr && blocks[i].bytes > 64;
-    return threads && blocks[id].bytes > 64 && before < 3;
-  };
+  for (std::size_t id = 0; threads && id < block_count && writing < 3; ++id)
+    if (blocks[id].at != nullptr && blocks[id].bytes > 64) {
+      pthread_create(&writers[writing], nullptr, keep_writing, blocks[id].at);
+      written[writing++] = id;
+    }
   int ends[2];
   if (pipe(ends) != 0) return -1;
   const pid_t child = with_raw ? static_cast<pid_t>(syscall(SYS_fork)) : fork();
@@ -186,15 +183,15 @@ int fork_and_write(bool threads, bool with_raw) {
   int bad = 0;
   unsigned char frozen[3] = {};
   for (int round = 0; round < 50; ++round) {
-    for (std::size_t id = 0, w = 0; id < block_count; ++id) {
+    for (std::size_t id = 0; id < block_count; ++id) {
       if (blocks[id].at == nullptr) continue;
       bad += blocks[id].at[0] != mine;
       for (std::size_t i = 1; i < blocks[id].bytes; i += 97)
         if (i != 64) bad += blocks[id].at[i] != pattern(id, i);
-      if (child == 0 && is_written(id)) {  // the parent's threads go on; here nobody does
-        if (round != 0) bad += blocks[id].at[64] != frozen[w];
-        frozen[w++] = blocks[id].at[64];
-      }
+    }
+    for (std::size_t w = 0; child == 0 && w < writing; ++w) {  // the parent's threads go on; here nobody does
+      if (round != 0) bad += blocks[written[w]].at[64] != frozen[w];
+      frozen[w] = blocks[written[w]].at[64];
     }
     if (child == 0) usleep(200);
   }

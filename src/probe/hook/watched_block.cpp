@@ -73,8 +73,7 @@ HL_COLD bool release_watched(books& own, void* block, block_kind by) {
 }
 
 HL_COLD bool drop_watched(void* block) {
-  large_block found;
-  if (take_large(block, found)) leave_slot(block);
+  leave_slot(block);
   return false;
 }
 

@@ -25,6 +25,7 @@ struct arena {
 struct slot_link {
   std::uint32_t next;
   std::uint8_t order;  // of the run that begins here
+  bool occupied;
 };
 
 // Freed runs of one length, oldest first.
@@ -220,7 +221,9 @@ std::uint32_t take_run(std::uint64_t slots, watch_trouble& trouble) {
   std::uint32_t slot = no_slot;
   if (freed.count <= kept_freed_slots >> order) slot = fresh_run(order, trouble);
   if (slot == no_slot && freed.count != 0) slot = pop(freed);
-  if (slot != no_slot) ++arenas[slot / arena_slots].runs;
+  if (slot == no_slot) return slot;
+  ++arenas[slot / arena_slots].runs;
+  links[slot].occupied = true;
   return slot;
 }
 
@@ -236,6 +239,8 @@ void give_run(std::uint32_t slot) {
   const std::uint32_t index = slot / arena_slots;
   arena& from = arenas[index];
   char* const at = address_of(slot);
+  if (!links[slot].occupied) return;  // freed twice, where nothing is booked
+  links[slot].occupied = false;
   --from.runs;
   if (from.state == arena_state::shared) {
     // EINVAL: locked into memory
