@@ -2,9 +2,11 @@
 // own reading and writing allocates nothing.
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -144,9 +146,13 @@ long by_kernel(const char* how, unsigned char* at, std::size_t bytes) {
       close(fd);
     }
     unlink(name);
-  } else if (is("path")) {
+  } else if (is("name")) {
     std::strcpy(reinterpret_cast<char*>(at), "/dev/null");
-    result = -1;
+    result = 0;
+  } else if (is("path")) {
+    const int fd = open(reinterpret_cast<const char*>(at), O_RDONLY);
+    result = fd < 0 ? -errno : static_cast<long>(bytes);
+    close(fd);
   }
   return result;
 }
@@ -335,6 +341,21 @@ int main() {
       pthread_join(thread, nullptr);
     } else if (is("churn") && std::sscanf(line, "%*s %lu %lu %lu", &a, &b, &c) == 3) {  // site, times, bytes
       for (unsigned long i = 0; i < b; ++i) std::free(sites[a]('m', c, 0));
+    } else if (is("strict")) {  // from now on read, write and exit are all the system calls there are
+      result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    } else if (is("child")) {  // goes on as a child; the parent when that has ended
+      if (const pid_t child = fork(); child > 0) {
+        int status = 0;
+        waitpid(child, &status, 0);
+        result = WIFEXITED(status) ? WEXITSTATUS(status) : 256;
+      } else {
+        std::free(std::malloc(100'000));
+        result = child == 0 ? getpid() : -errno;
+      }
+    } else if (is("impossible")) {
+      void* product = std::calloc(1UL << 33, 1UL << 33);
+      asm volatile("" : "+r"(product));
+      result = product != nullptr;
     } else if (is("quit")) {
       return 0;
     } else {
