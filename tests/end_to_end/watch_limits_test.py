@@ -80,6 +80,38 @@ class Sampling(WatchCase):
         self.assert_balanced(self.quit())
 
 
+class Stress(WatchCase):
+    def run_stress(self, forks, **begin):
+        self.begin(**begin)
+        self.app("stress", 1, 100, 0)
+        for account in self.tool("accounts"):
+            self.tool("suspect", account[0], 0.3, 100_000)
+        self.settle()
+        before = self.tool("answer")["placed"]
+        self.app.say("stress", 4, 20_000, forks)
+        armed = 0
+        while not self.app.has_answered():
+            armed += self.tool("arm")
+            self.tool("slots")
+        self.assertEqual(self.app.answer(), 0)
+        self.settle()
+        answer = self.tool("answer")
+        self.assertGreater(armed, 1)
+        self.assertGreater(answer["placed"] - before, 5000)
+        left = answer["live"] + answer["apart"]
+        self.assertEqual(answer["placed"] - answer["freed"], left)
+        self.assertLessEqual(left, 5)  # what the C library keeps of threads that ended
+        r = self.quit()
+        self.assert_balanced(r)
+        self.assertLessEqual(r["totals"]["live_blocks"], 7)
+
+    def test_threads(self):
+        self.run_stress(0)
+
+    def test_threads_and_forks(self):
+        self.run_stress(40)
+
+
 class Tools(WatchCase):
     def test_killed_and_resumed(self):
         self.begin()
