@@ -64,6 +64,17 @@ class Forking(WatchCase):
             self.app("free", block)
         self.assertLess(self.tool("answer")["slot_count"], 3 * 4096)
 
+    def test_freed_slots_are_not_taken_from_what_is_apart(self):
+        self.begin()
+        self.suspect("m", 0, 5000)
+        for block in self.allocate("m", 0, 5000, 1500, fill=False):
+            self.app("free", block)
+        self.allocate("m", 0, 5000)
+        self.assertEqual(self.app("fork", 0, 0), 0)
+        self.allocate("m", 0, 5000, 100)
+        self.arm()
+        self.assertEqual([s["armed"] != 0 and not s["present"] for s in self.slots()], [True] * 100)
+
     def test_before_any_watch(self):
         self.begin(watch=False)
         self.allocate("m", 0, 5000, 10)
