@@ -43,6 +43,7 @@ typedef struct heapledger_budget {
   uint64_t allocations;     /* ever made */
   int on_exceed;            /* HEAPLEDGER_STOP: call the notify function, and let the allocation pass;
                              * HEAPLEDGER_FAIL: call it, and fail the allocation: never over the limit by one byte */
+  uint64_t reserve_bytes;   /* of the limit on live bytes, the part that only code which must not fail may use */
 } heapledger_budget;
 
 typedef struct heapledger_usage {
@@ -132,6 +133,11 @@ typedef struct heapledger_refusal {
 /* What operator new calls where a budget refuses it; it is to throw. Without it, or when it returns, std::bad_alloc is
  * thrown. scope.hpp sets one that throws heapledger::budget_exceeded. New-handlers are not called. */
 void heapledger_on_refused_new(void (*throws)(const heapledger_refusal* what)) HEAPLEDGER_WEAK;
+
+/* Asked before a budget refuses operator new, in the thread that allocates and outside of all scopes: 0 says that an
+ * exception could not be caught here, and lets the allocation pass, as in code that is spared. scope.hpp sets one that
+ * looks for functions which are noexcept. */
+void heapledger_on_refused_new_ask(int (*may_throw)(void)) HEAPLEDGER_WEAK;
 
 /* Charges memory that does not come from malloc (mmap, a GPU) to a scope: so many bytes more, or fewer. Counts as an
  * allocation without a stack, or a free. 1, or 0 where the scope's budget refuses. */

@@ -38,9 +38,10 @@ HL_EXPORT int heapledger_active(void) {
 
 HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t name_bytes, heapledger_scope parent,
                                                    const heapledger_budget* budget) {
-  scope_budget limits{{no_limit, no_limit, no_limit}, false};
+  scope_budget limits{{no_limit, no_limit, no_limit}, 0, false};
   if (budget != nullptr)
     limits = {{limit_of(budget->live_bytes), limit_of(budget->allocated_bytes), limit_of(budget->allocations)},
+              limit_of(budget->reserve_bytes),
               budget->on_exceed == HEAPLEDGER_FAIL};
   prepare_refusals();
   destroy_remains();
@@ -97,9 +98,12 @@ HL_EXPORT int heapledger_scope_limits(heapledger_scope scope, heapledger_budget*
   const scope_record* record = named(scope);
   if (record == nullptr) return 0;
   const auto as_asked = [&](std::size_t r) {
-    return record->limit[r] == no_limit ? HEAPLEDGER_UNLIMITED : static_cast<std::uint64_t>(record->limit[r]);
+    return record->limit[r] == no_limit
+               ? HEAPLEDGER_UNLIMITED
+               : static_cast<std::uint64_t>(record->limit[r] + (r == live ? record->reserve_bytes : 0));
   };
-  *out = {as_asked(live), as_asked(allocated), as_asked(calls), record->fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP};
+  *out = {as_asked(live), as_asked(allocated), as_asked(calls), record->fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP,
+          static_cast<std::uint64_t>(record->reserve_bytes)};
   return 1;
 }
 
@@ -143,6 +147,10 @@ HL_EXPORT int heapledger_spare(int on) {
 
 HL_EXPORT void heapledger_on_refused_new(void (*throws)(const heapledger_refusal*)) {
   thrower = reinterpret_cast<throw_refusal>(throws);
+}
+
+HL_EXPORT void heapledger_on_refused_new_ask(int (*may)(void)) {
+  may_throw = may;
 }
 
 HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t bytes) {
