@@ -148,6 +148,21 @@ int heapledger_scope_foreign(heapledger_scope scope, int64_t bytes) HEAPLEDGER_W
  * refuses: then nothing changed. */
 int heapledger_scope_transfer(void* block, heapledger_scope to) HEAPLEDGER_WEAK;
 
+enum { HEAPLEDGER_SITE_FRAMES = 32 };
+
+/* What scopes did at one place. */
+typedef struct heapledger_site {
+  uint32_t id; /* of this place, as long as the process lives */
+  uint32_t frame_count;
+  uint64_t allocations, allocated_bytes, frees, freed_bytes;
+  uint64_t frames[HEAPLEDGER_SITE_FRAMES]; /* return addresses, from the allocation outward */
+} heapledger_site;
+
+/* What all scopes of the kind of this one did until now, recycled ones too, by the stack that allocated: at most
+ * `capacity` places are filled in, in the order of their ids; returns how many there are. Right while their threads
+ * rest. Cost: grows with what the whole process did; made for tests that failed. */
+size_t heapledger_scope_sites(heapledger_scope scope, heapledger_site* out, size_t capacity) HEAPLEDGER_WEAK;
+
 #ifdef __cplusplus
 }
 #endif

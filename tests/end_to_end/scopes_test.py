@@ -11,6 +11,7 @@ CASES = {
     "scopes": ["credits", "entry_points", "nested", "peak", "outliving", "threads", "churn", "alternating", "moves", "forked", "many_kinds"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds", "last_byte", "overshoot"],
     "coroutines": ["resumed", "destroyed", "hopping"],
+    "expectations": ["plain", "googletest"],
     # where Asio and Boost are installed
     "asio_scopes": ["executor", "coroutine"],
     "asio_scopes_tracked": ["executor", "coroutine", "tracked"],
@@ -66,6 +67,11 @@ class Scopes(ScopesCase):
     def test_without_the_probe(self):
         done = ledger.execute([ledger.program("scopes"), "credits"])
         self.assertEqual((done.status, done.out), (3, b"inactive\n"))
+
+    def test_expectations_without_the_probe(self):
+        """They are met, and say that nothing was measured."""
+        done = ledger.execute([ledger.program("expectations"), "unmeasured"])
+        self.assertEqual((done.status, done.out), (0, b"met, not measured\n"), done)
 
     def test_handlers(self):
         """A handler that interrupts bookings, on an allocator that may be interrupted."""

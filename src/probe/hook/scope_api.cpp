@@ -6,6 +6,7 @@
 #include "probe/hook/event.hpp"
 #include "probe/hook/scope_gate.hpp"
 #include "probe/hook/transfer.hpp"
+#include "probe/scope/sites.hpp"
 #include "probe/scope/usage.hpp"
 
 using namespace heapledger::probe;
@@ -167,6 +168,20 @@ HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t byte
   }
   switch_scope(*event, before);
   return booked ? 1 : 0;
+}
+
+HL_EXPORT std::size_t heapledger_scope_sites(heapledger_scope scope, heapledger_site* out, std::size_t capacity) {
+  static_assert(sizeof(heapledger_site) == sizeof(scope_site));
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return 0;
+  std::uint32_t kind = 0;
+  {
+    lock_guard held(scopes_lock);
+    const scope_record* record = named(scope);
+    if (record == nullptr) return 0;
+    kind = record->kind;
+  }
+  return sites_of_kind(kind, reinterpret_cast<scope_site*>(out), capacity);
 }
 
 HL_EXPORT int heapledger_scope_transfer(void* block, heapledger_scope to) {
