@@ -84,6 +84,12 @@ void heapledger_scope_close(heapledger_scope scope) HEAPLEDGER_WEAK;
  * threads of the process and with the scope's descendants; takes a lock. */
 int heapledger_scope_usage(heapledger_scope scope, int alone, heapledger_usage* out) HEAPLEDGER_WEAK;
 
+enum { HEAPLEDGER_GONE = 0, HEAPLEDGER_OPEN = 1, HEAPLEDGER_CLOSED = 2 };
+
+/* Where in its life the scope is. Closed: nobody can enter it, and it is not yet found to have nothing left. Cost: some
+ * ns. */
+int heapledger_scope_state(heapledger_scope scope) HEAPLEDGER_WEAK;
+
 /* Copies the name, cut and NUL-terminated as snprintf does; returns its length. "" for the process and stale handles.
  */
 size_t heapledger_scope_name(heapledger_scope scope, char* out, size_t capacity) HEAPLEDGER_WEAK;

@@ -72,6 +72,9 @@ inline bool active() noexcept {
   return heapledger_active != nullptr && heapledger_active() != 0;
 }
 
+// gone: closed, and recycled since its last block was freed.
+enum class scope_state { gone = HEAPLEDGER_GONE, open = HEAPLEDGER_OPEN, closed = HEAPLEDGER_CLOSED };
+
 // A handle to a scope: cheap to copy, may outlive it. Making a scope does not enter it; it lives until it is closed and
 // its last block is freed, however many handles there are.
 class scope {
@@ -103,6 +106,12 @@ class scope {
   // Nobody can enter it any more; who does enters its nearest open ancestor. What lives in it stays charged to it.
   void close() noexcept {
     if (handle_ != 0) heapledger_scope_close(handle_);
+  }
+
+  scope_state state() const noexcept {
+    if (handle_ == 0) return scope_state::open;
+    return heapledger_scope_state != nullptr ? static_cast<scope_state>(heapledger_scope_state(handle_))
+                                             : scope_state::gone;
   }
 
   // Valid until this thread's next call of name().

@@ -12,6 +12,7 @@ CASES = {
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds", "last_byte", "overshoot"],
     "coroutines": ["resumed", "destroyed", "hopping"],
     "expectations": ["plain", "googletest"],
+    "scope_reports": ["schedule", "thread"],
     # where Asio and Boost are installed
     "asio_scopes": ["executor", "coroutine"],
     "asio_scopes_tracked": ["executor", "coroutine", "tracked"],

@@ -79,6 +79,16 @@ HL_EXPORT int heapledger_scope_usage(heapledger_scope scope, int alone, heapledg
   return 1;
 }
 
+HL_EXPORT int heapledger_scope_state(heapledger_scope scope) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return HEAPLEDGER_GONE;
+  const scope_record* record = record_at(index_of(scope));
+  if (record == nullptr) return HEAPLEDGER_GONE;
+  const std::uint64_t life = settled_life(*record);
+  if (!names(scope, life)) return HEAPLEDGER_GONE;
+  return state_of(life) == scope_state::open ? HEAPLEDGER_OPEN : HEAPLEDGER_CLOSED;
+}
+
 HL_EXPORT std::size_t heapledger_scope_name(heapledger_scope scope, char* out, std::size_t capacity) {
   const booking event(__builtin_dwarf_cfa());
   if (!event || capacity == 0) return 0;
