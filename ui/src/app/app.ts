@@ -54,10 +54,7 @@ export class App implements Context {
   colours(): Colours {
     const theme = document.documentElement.dataset.theme ?? "light";
     if (this.keptColours?.theme !== theme) {
-      const before = { ...this.state };
-      this.model.follow({ ...before, only: false });
-      this.keptColours = { theme, colours: new Colours(this.profile, this.model.sums("allocated"), theme === "dark") };
-      this.model.follow(this.state);
+      this.keptColours = { theme, colours: new Colours(this.profile, this.model.moduleWeights(), theme === "dark") };
     }
     return this.keptColours.colours;
   }

@@ -10,6 +10,7 @@ export class Model {
   private state: State = initial;
   private readonly sites: Uint32Array;
   private readonly kept = new Map<string, unknown>();
+  private readonly keptLarge = new Map<string, unknown>(); // an array by node in each
 
   constructor(readonly profile: Profile) {
     this.sites = sitePlaces(profile);
@@ -21,11 +22,24 @@ export class Model {
 
   // Where the stacks of this measure stand, what is left out by the filter not among them.
   weights(by: Measure = this.state.by): Weights {
-    return this.keep(`weights ${by} ${this.filterKey()}`, () => weigh(this.profile, stackValues(this.profile, by), this.sites, this.filter()));
+    return this.weightsOf(by, this.filterKey());
   }
 
-  private weightsOfAll(): Weights {
-    return this.keep(`all ${this.state.by}`, () => weigh(this.profile, stackValues(this.profile, this.state.by), this.sites, null));
+  private weightsOf(by: Measure, filter: string): Weights {
+    const chosen = filter === "" ? null : this.filter();
+    return this.keepLarge(`weights ${by} ${filter}`, () => weigh(this.profile, stackValues(this.profile, by), this.sites, chosen));
+  }
+
+  // What each module allocates over the run.
+  moduleWeights(): Map<number, number> {
+    const { stacks, places, lines, functions } = this.profile;
+    const weights = new Map<number, number>();
+    for (let i = 0; i < stacks.count; ++i) {
+      const line = places.line[this.sites[stacks.place[i]!]!]!;
+      const module = line < 0 ? -1 : functions.module[lines.function[line]!]!;
+      weights.set(module, (weights.get(module) ?? 0) + stacks.allocated[i]!);
+    }
+    return weights;
   }
 
   sums(by: Measure = this.state.by): FunctionSums {
@@ -44,9 +58,9 @@ export class Model {
   found(): Found | null {
     const { query } = this.state;
     if (query === "") return null;
-    return this.keep(`found ${query} ${this.state.by}`, () => {
+    return this.keepLarge(`found ${query} ${this.state.by}`, () => {
       const matches = matcher(query);
-      return matches ? search(this.profile, this.weightsOfAll(), matches) : null;
+      return matches ? search(this.profile, this.weightsOf(this.state.by, ""), matches) : null;
     });
   }
 
@@ -64,7 +78,7 @@ export class Model {
     if (direction === "down" || ((direction === "callers" || direction === "callees") && !this.isFunction(fn))) {
       return this.callTree();
     }
-    return this.keep(key, () => {
+    return this.keepLarge(key, () => {
       const weights = this.weights();
       if (direction === "up") return MergedTree.inverted(this.profile, weights, skip ? weights.site : weights.self);
       return this.around(fn, direction);
@@ -72,11 +86,11 @@ export class Model {
   }
 
   callTree(): Tree {
-    return this.keep(`calls ${this.state.by} ${this.filterKey()}`, () => new CallTree(this.profile, this.weights()));
+    return this.keepLarge(`calls ${this.state.by} ${this.filterKey()}`, () => new CallTree(this.profile, this.weights()));
   }
 
   around(fn: number, direction: Direction): MergedTree {
-    return this.keep(`around ${this.state.by} ${fn} ${direction} ${this.filterKey()}`, () => {
+    return this.keepLarge(`around ${this.state.by} ${fn} ${direction} ${this.filterKey()}`, () => {
       const weights = this.weights();
       const roots = { nodes: [] as number[], values: [] as number[] };
       forTopmost(this.profile, (node, of) => {
@@ -116,10 +130,20 @@ export class Model {
   }
 
   private keep<T>(key: string, make: () => T): T {
-    if (this.kept.has(key)) return this.kept.get(key) as T;
-    if (this.kept.size > 60) this.kept.clear();
-    const made = make();
-    this.kept.set(key, made);
-    return made;
+    return remember(this.kept, 40, key, make);
   }
+
+  private keepLarge<T>(key: string, make: () => T): T {
+    return remember(this.keptLarge, 10, key, make);
+  }
+}
+
+// What was asked for longest ago goes first.
+function remember<T>(kept: Map<string, unknown>, most: number, key: string, make: () => T): T {
+  const found = kept.has(key);
+  const value = found ? (kept.get(key) as T) : make();
+  kept.delete(key);
+  kept.set(key, value);
+  if (kept.size > most) kept.delete(kept.keys().next().value!);
+  return value;
 }

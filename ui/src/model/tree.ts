@@ -52,34 +52,52 @@ interface MergedNode {
   fn: number;
   parent: number;
   value: number;
-  nodes: number[]; // of the profile
-  values: number[]; // what each of them brings
+  nodes: ArrayLike<number>; // of the profile
+  values: ArrayLike<number>; // what each of them brings
   children: Uint32Array | null;
 }
+
+// Room to work in, which all trees of a profile share.
+const rooms = new WeakMap<Profile, { slots: Int32Array; groups: Int32Array }>();
 
 // Many nodes of the profile as one, grown in one direction: outward to callers, or inward to callees.
 export class MergedTree implements Tree {
   readonly root = 0;
   private readonly merged: MergedNode[] = [];
+  private readonly slots: Int32Array; // by node of the profile; all -1 between calls
+  private readonly groups: Int32Array; // by function, likewise
 
   constructor(
     private readonly profile: Profile,
     private readonly weights: Weights,
     private readonly direction: Direction,
     rootFunction: number,
-    roots: { nodes: number[]; values: number[] },
+    roots: { nodes: ArrayLike<number>; values: ArrayLike<number> },
   ) {
-    const value = roots.values.reduce((sum, one) => sum + one, 0);
+    let value = 0;
+    for (let i = 0; i < roots.values.length; ++i) value += roots.values[i]!;
     this.merged.push({ fn: rootFunction, parent: 0, value, ...roots, children: null });
+    let room = rooms.get(profile);
+    if (!room) {
+      room = { slots: new Int32Array(profile.nodes.count).fill(-1), groups: new Int32Array(profile.functions.count).fill(-1) };
+      rooms.set(profile, room);
+    }
+    this.slots = room.slots;
+    this.groups = room.groups;
   }
 
   // Every stack from the place of its allocation outward.
   static inverted(profile: Profile, weights: Weights, starts: Float64Array): MergedTree {
     const tree = new MergedTree(profile, weights, "callers", -1, { nodes: [], values: [] });
     const nodes: number[] = [];
-    for (let i = 1; i < starts.length; ++i) if (starts[i] !== 0) nodes.push(i);
+    const values: number[] = [];
+    for (let i = 1; i < starts.length; ++i) {
+      if (starts[i] === 0) continue;
+      nodes.push(i);
+      values.push(starts[i]!);
+    }
     tree.merged[0]!.value = weights.total[0]!;
-    tree.grow(0, (visit) => nodes.forEach((node) => visit(node, starts[node]!)));
+    tree.split(0, nodes, values);
     return tree;
   }
 
@@ -96,40 +114,83 @@ export class MergedTree implements Tree {
     return this.merged[node]!.nodes;
   }
   children(node: number): Uint32Array {
-    const here = this.merged[node]!;
-    if (here.children) return here.children;
-    const { parent, end } = this.profile.nodes;
-    return this.grow(node, (visit) => {
-      for (let i = 0; i < here.nodes.length; ++i) {
-        const from = here.nodes[i]!;
-        if (this.direction === "callers") {
-          if (parent[from] !== 0) visit(parent[from]!, here.values[i]!);
-        } else {
-          for (let child = from + 1; child < end[from]!; child = end[child]!) visit(child, this.weights.total[child]!);
-        }
-      }
-    });
+    return this.merged[node]!.children ?? this.grow(node);
   }
 
-  private grow(node: number, each: (visit: (from: number, value: number) => void) => void): Uint32Array {
-    const byFunction = new Map<number, number>();
-    const added: number[] = [];
-    each((from, value) => {
-      if (value === 0) return;
-      const fn = this.profile.nodes.fn[from]!;
-      let at = byFunction.get(fn);
-      if (at === undefined) {
-        at = this.merged.length;
-        byFunction.set(fn, at);
-        added.push(at);
-        this.merged.push({ fn, parent: node, value: 0, nodes: [], values: [], children: null });
+  private grow(node: number): Uint32Array {
+    const { parent, end } = this.profile.nodes;
+    const here = this.merged[node]!;
+    const nodes: number[] = [];
+    const values: number[] = [];
+    const slots = this.slots;
+    for (let i = 0; i < here.nodes.length; ++i) {
+      const from = here.nodes[i]!;
+      if (this.direction === "callers") {
+        const to = parent[from]!;
+        if (to === 0) continue;
+        const slot = slots[to]!;
+        if (slot >= 0) {
+          values[slot]! += here.values[i]!;
+        } else {
+          slots[to] = nodes.length;
+          nodes.push(to);
+          values.push(here.values[i]!);
+        }
+      } else {
+        for (let child = from + 1; child < end[from]!; child = end[child]!) {
+          if (this.weights.total[child] === 0) continue;
+          nodes.push(child);
+          values.push(this.weights.total[child]!);
+        }
       }
-      const child = this.merged[at]!;
-      child.value += value;
-      child.nodes.push(from);
-      child.values.push(value);
+    }
+    for (const to of nodes) slots[to] = -1;
+    return this.split(node, nodes, values);
+  }
+
+  // Children of a node, one for each function.
+  private split(node: number, nodes: number[], values: number[]): Uint32Array {
+    const fns = this.profile.nodes.fn;
+    const groups = this.groups;
+    const sizes: number[] = [];
+    const sums: number[] = [];
+    const functions: number[] = [];
+    for (let i = 0; i < nodes.length; ++i) {
+      const fn = fns[nodes[i]!]!;
+      let group = groups[fn]!;
+      if (group < 0) {
+        group = groups[fn] = sizes.length;
+        sizes.push(0);
+        sums.push(0);
+        functions.push(fn);
+      }
+      ++sizes[group]!;
+      sums[group]! += values[i]!;
+    }
+    const starts = new Uint32Array(sizes.length + 1);
+    sizes.forEach((size, group) => (starts[group + 1] = starts[group]! + size));
+    const at = starts.slice();
+    const sortedNodes = new Uint32Array(nodes.length);
+    const sortedValues = new Float64Array(nodes.length);
+    for (let i = 0; i < nodes.length; ++i) {
+      const place = at[groups[fns[nodes[i]!]!]!]!++;
+      sortedNodes[place] = nodes[i]!;
+      sortedValues[place] = values[i]!;
+    }
+    const first = this.merged.length;
+    const shown: number[] = [];
+    functions.forEach((fn, group) => {
+      groups[fn] = -1;
+      if (sums[group]! > 0) shown.push(first + group);
+      this.merged.push({
+        fn,
+        parent: node,
+        value: sums[group]!,
+        nodes: sortedNodes.subarray(starts[group]!, starts[group + 1]!),
+        values: sortedValues.subarray(starts[group]!, starts[group + 1]!),
+        children: null,
+      });
     });
-    const shown = added.filter((child) => this.merged[child]!.value > 0);
     const children = Uint32Array.from(shown).sort((a, b) => this.merged[b]!.value - this.merged[a]!.value || a - b);
     this.merged[node]!.children = children;
     return children;

@@ -1,7 +1,6 @@
 // A colour is a module: the larger ones have a hue each, the C and C++ libraries and what is too small are grey. Frames of
 // allocators and libraries are faint. Three shades of a hue keep neighbours apart.
 import { flagMachinery, kindScope, moduleName, type Profile } from "../model/profile";
-import type { FunctionSums } from "../model/weights";
 
 export interface Rgb {
   r: number;
@@ -39,7 +38,8 @@ export class Colours {
   readonly legend: ModuleColour[] = [];
   private readonly byFunction: Uint8Array;
 
-  constructor(private readonly profile: Profile, sums: FunctionSums, private readonly dark: boolean) {
+  // `weight` is what each module allocates.
+  constructor(private readonly profile: Profile, weight: Map<number, number>, private readonly dark: boolean) {
     const palette = [...hues, grey, scopeHue];
     for (const [h, s, l] of palette) {
       for (let shade = 0; shade < shades; ++shade) this.fills.push(this.hsl(h, s, l + 5 * (shade - 1)));
@@ -48,7 +48,7 @@ export class Colours {
     for (let shade = 0; shade < shades; ++shade) {
       this.fills.push(dark ? `hsl(220 6% ${34 + 2 * shade}%)` : `hsl(220 10% ${85 + 2 * shade}%)`);
     }
-    this.byFunction = this.assign(sums);
+    this.byFunction = this.assign(weight);
   }
 
   of(fn: number): number {
@@ -65,13 +65,8 @@ export class Colours {
     return this.dark ? `hsl(${h} ${s * 0.72}% ${l * 0.9}%)` : `hsl(${h} ${s}% ${l + 8}%)`;
   }
 
-  private assign(sums: FunctionSums): Uint8Array {
+  private assign(weight: Map<number, number>): Uint8Array {
     const { functions, lines } = this.profile;
-    const weight = new Map<number, number>();
-    for (let fn = 0; fn < functions.count; ++fn) {
-      const module = functions.module[fn]!;
-      weight.set(module, (weight.get(module) ?? 0) + sums.site[fn]!);
-    }
     const ranked = [...weight].filter(([module]) => module >= 0 && !isRuntime(this.profile.words.modules[module]!));
     ranked.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
     const hueOf = new Map<number, number>();

@@ -40,7 +40,10 @@ export class FunctionsPage implements Page {
     const given = view === "functions" && columns[Number(column)]?.order !== undefined;
     this.table = new Table(columns, {
       sorted: (at, upward) => context.note({ sort: `functions:${at}:${upward ? 1 : 0}` }),
-      chosen: (fn) => context.change({ fn }),
+      chosen: (fn) => {
+        context.note({ fn });
+        this.drawDetail(fn);
+      },
     }, given ? Number(column) : 0, given && up === "1");
     const skip = el("input", { type: "checkbox" });
     skip.checked = state.skip;

@@ -67,9 +67,9 @@ export class OverviewPage implements Page {
   }
 
   private drawWarnings(): void {
-    const { profile, state } = this.context;
+    const { profile } = this.context;
     const { words, report, exact } = profile;
-    const texts: string[] = words.errors.map((text) => text);
+    const texts: string[] = [...words.errors];
     const share = words.nameless_peak_bytes / Math.max(1, report.totals.peak_bytes);
     if (share >= 0.2 && words.symbols.length > 0) {
       texts.push(`${percentText(Math.min(share, 1), 1)} of the bytes at the peak belong to functions without a name: ${words.symbols[0]}.`);
@@ -80,7 +80,6 @@ export class OverviewPage implements Page {
     const open = (): void => this.context.change({ view: "problems" });
     fill(this.warning, ...shown.map((text) => el("p", { class: "warning" }, text,
       el("button", { on: { click: open } }, texts.length > 2 ? `All ${texts.length}` : "More"))));
-    void state;
   }
 
   private drawPlaces(): void {

@@ -1,6 +1,6 @@
 // Every stack, and the chosen one in full.
 import type { Context, Page } from "../app/context";
-import { isBytes, liveTitle } from "../model/measure";
+import { liveTitle } from "../model/measure";
 import { lineText, moduleName, shortName } from "../model/profile";
 import { bytesText, countText, counted, exactText, percentText } from "../model/text";
 import { copyText, el, fill } from "./dom";
@@ -18,7 +18,7 @@ export class StacksPage implements Page {
   private shown = "";
 
   constructor(private readonly context: Context) {
-    const { profile, model, state } = context;
+    const { profile, state } = context;
     const { stacks } = profile;
     const number = (title: string, values: Float64Array, bytes: boolean, hint: string): Column => ({
       title,
@@ -52,7 +52,6 @@ export class StacksPage implements Page {
     }, given ? Number(column) : order.indexOf(state.by), given && up === "1");
     const only = el("span", { class: "hint" }, "a search shows only the stacks that it finds");
     this.element.append(el("div", { class: "column" }, el("div", { class: "controls" }, this.caption, only), this.table.element), this.detail);
-    void model;
   }
 
   update(): void {
@@ -110,12 +109,12 @@ export class StacksPage implements Page {
 
   private drawDetail(i: number): void {
     if (i < 0) return fill(this.detail, el("p", { class: "empty" }, "No stack."));
-    const { profile, model, state } = this.context;
+    const { profile } = this.context;
     const { stacks } = profile;
     const place = stacks.place[i]!;
     const fact = (title: string, value: number, bytes: boolean, whole: number): HTMLElement =>
       el("div", { class: "fact", title: exactText(value, bytes) }, el("small", {}, title),
-        el("b", {}, bytes ? bytesText(value) : countText(value)), el("span", {}, percentText(value, whole)));
+        el("b", {}, bytes ? bytesText(value) : countText(value)), el("span", {}, `${percentText(value, whole)} of all`));
     const totals = profile.report.totals;
     fill(this.detail,
       el("h2", {}, `Stack ${stacks.id[i]!}`),
@@ -132,9 +131,6 @@ export class StacksPage implements Page {
         el("button", { title: "c", on: { click: () => void this.copy(i) } }, "Copy stack"),
         el("button", { on: { click: () => this.showInGraph(i) } }, "Show in the flame graph")),
       stackList(this.context, place));
-    void model;
-    void state;
-    void isBytes;
   }
 
   private showInGraph(i: number): void {

@@ -16,7 +16,7 @@ export interface TableHost {
 }
 
 const rowHeight = 27;
-const spare = 8;
+const spare = 4;
 const tallest = 8_000_000; // browsers stop at about 2^24 or 2^25 pixels
 
 export class Table {
@@ -27,6 +27,7 @@ export class Table {
   private rows: ArrayLike<number> = [];
   private order: Uint32Array = new Uint32Array(0);
   private selected = -1;
+  private drawn = new Map<number, HTMLElement>(); // by row; those in sight stay what they are while others come and go
   private readonly drawSoon = onFrame(() => this.draw());
 
   constructor(
@@ -75,6 +76,7 @@ export class Table {
   }
 
   private sort(): void {
+    this.drawn.clear();
     this.order = Uint32Array.from(this.rows);
     const compare = this.columns[this.sortColumn]?.order;
     if (compare) this.order.sort(this.upward ? (a, b) => -compare(a, b) || a - b : (a, b) => compare(a, b) || a - b);
@@ -123,16 +125,22 @@ export class Table {
     const first = Math.max(0, Math.floor(exact) - spare);
     const last = Math.min(this.order.length, first + visible);
     this.rowsBox.style.transform = `translateY(${height < tallest ? first * rowHeight : scrollTop - spare * rowHeight}px)`;
-    const rows: HTMLElement[] = [];
-    for (let i = first; i < last; ++i) rows.push(this.drawRow(this.order[i]!));
-    fill(this.rowsBox, ...rows);
+    const rows = new Map<number, HTMLElement>();
+    for (let i = first; i < last; ++i) {
+      const row = this.order[i]!;
+      const element = this.drawn.get(row) ?? this.drawRow(row);
+      element.classList.toggle("selected", row === this.selected);
+      rows.set(row, element);
+    }
+    this.drawn = rows;
+    this.rowsBox.replaceChildren(...rows.values());
     if (this.order.length === 0) this.rowsBox.append(el("p", { class: "empty" }, "Nothing here."));
   }
 
   private drawRow(row: number): HTMLElement {
     const cells = this.columns.map((column) => el("span", { class: column.right ? "right" : "" }, column.cell(row)));
     const attributes = {
-      class: `table-row ${row === this.selected ? "selected" : ""}`,
+      class: "table-row",
       role: "row",
       on: {
         click: () => {
