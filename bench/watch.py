@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -139,6 +140,7 @@ def main():
             print(f"bench/watch.py: {needed} is not there: build with the release preset", file=sys.stderr)
             return 2
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        probe = pathlib.Path(shutil.copy(probe, folder))  # a build meanwhile must not change it
         operations(programs, probe, pathlib.Path(folder))
         if options.rounds != 0:
             compiler(programs, probe, pathlib.Path(folder), options.rounds)

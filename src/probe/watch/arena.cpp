@@ -41,7 +41,6 @@ constinit arena arenas[arena_limit] = {};
 constinit run_queue queues[orders] = {};
 constinit slot_link* links = nullptr;
 constinit std::uint32_t arena_count = 0;  // that the window has room for
-constinit std::uint32_t high_slots = 0;
 
 std::uint64_t limit_of(int resource) {
   struct {
@@ -154,7 +153,6 @@ std::uint32_t from_arena(std::uint32_t index, unsigned order) {
   const std::uint32_t slot = index * arena_slots + in.used;
   in.used += 1u << order;
   links[slot].order = static_cast<std::uint8_t>(order);
-  if (slot + (1u << order) > high_slots) high_slots = slot + (1u << order);
   return slot;
 }
 
@@ -242,22 +240,19 @@ void give_run(std::uint32_t slot) {
   if (!links[slot].occupied) return;  // freed twice, where nothing is booked
   links[slot].occupied = false;
   --from.runs;
+  if (from.parting) return;  // its arena is becoming apart, and goes with it
   if (from.state == arena_state::shared) {
-    // EINVAL: locked into memory
-    if (sys::madvise(at, run_length(slot) * wire::watch_slot_bytes, MADV_REMOVE) == -22) {
+    long result = sys::madvise(at, run_length(slot) * wire::watch_slot_bytes, MADV_REMOVE);
+    if (result == -22 /* EINVAL: locked into memory */) {
       sys::call(__NR_munlock, sys::word(begin_of(index)), arena_bytes);
-      sys::madvise(at, run_length(slot) * wire::watch_slot_bytes, MADV_REMOVE);
+      result = sys::madvise(at, run_length(slot) * wire::watch_slot_bytes, MADV_REMOVE);
     }
-    push(queues[links[slot].order], slot);
+    if (result == 0) push(queues[links[slot].order], slot);  // else it is not zeroed, and not used again
   } else if (from.runs == 0) {
     drop_arena(index);
   } else {
     sys::madvise(at, run_length(slot) * wire::watch_slot_bytes, MADV_DONTNEED);
   }
-}
-
-std::uint32_t slots_ever_used() {
-  return high_slots;
 }
 
 void privatise_arenas() {
@@ -280,6 +275,7 @@ void part_from_child(void (*apart)(std::uint32_t slot)) {
     each.state = arena_state::apart;
     each.private_view = nullptr;
     for (std::uint32_t at = 0; at < each.used; at += run_length(i * arena_slots + at)) apart(i * arena_slots + at);
+    if (each.runs == 0) drop_arena(i);
   }
   if (!any) return;
   for (run_queue& queue : queues) filter(queue);

@@ -33,8 +33,6 @@ bool is_apart(std::uint32_t slot);
 // Gives the run and its pages back. Returns whether the arena went with it.
 void give_run(std::uint32_t slot);
 
-std::uint32_t slots_ever_used();
-
 // A fork: every arena with blocks becomes private memory of each side. In the parent, `apart` is called with each run
 // that thereby left the watch.
 void privatise_arenas();

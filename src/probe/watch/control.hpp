@@ -15,6 +15,9 @@ struct watch_order {
 };
 
 extern std::uint32_t watch_lock;
+// This thread is forking and holds the lock. Prepare handlers that were registered before ours run meanwhile, and may
+// allocate and free.
+extern constinit thread_local bool watch_held_by_fork;
 extern watch_order watch_in_force;
 
 void stop_watch();  // with the lock held: nobody has moved the lease on
