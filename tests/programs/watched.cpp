@@ -427,6 +427,10 @@ int main() {
       result = heapledger_scope_transfer(blocks[a].at, 0);
     } else if (is("strict")) {  // from now on read, write and exit are all the system calls there are
       result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    } else if (is("child_that_exits")) {
+      const pid_t child = fork();
+      if (child == 0) _exit(0);
+      waitpid(child, nullptr, 0);
     } else if (is("child")) {  // goes on as a child; the parent when that has ended
       if (const pid_t child = fork(); child > 0) {
         int status = 0;
