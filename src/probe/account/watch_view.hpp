@@ -12,7 +12,7 @@ struct watch_view {
   std::uint32_t seen;        // of the tool's requests; another value while one is being worked on
   std::uint32_t mark_count;  // 0: no watch
 };
-extern watch_view watching;
+HL_INTERNAL extern watch_view watching;
 
 HL_COLD void heed_watch();
 

@@ -21,9 +21,11 @@ HL_HOT std::size_t usable_size(void* block) {
 }
 
 // Room for a tag, except where the block is large with or without it.
-HL_HOT std::size_t with_tag(std::size_t bytes) {
-  if (HL_LIKELY(bytes < large_usable_bytes - tag_bytes)) return bytes + tag_bytes;
+HL_COLD inline std::size_t without_tag(std::size_t bytes) {
   return bytes < large_usable_bytes ? large_usable_bytes : bytes;
+}
+HL_HOT std::size_t with_tag(std::size_t bytes) {
+  return HL_LIKELY(bytes < large_usable_bytes - tag_bytes) ? bytes + tag_bytes : without_tag(bytes);
 }
 
 }  // namespace heapledger::probe

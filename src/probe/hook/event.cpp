@@ -178,6 +178,15 @@ void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, 
 }
 
 template <block_kind Kind, bool Throws>
+void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  const std::size_t usable = usable_size(block);
+  if (HL_UNLIKELY(!own->stack.same({pc, rsp, rbp}) || usable >= state.direct_usable_limit ||
+                  !peak_settled(*own->recent_cell)))
+    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  return book_known<Kind>(own, block, bytes, usable, own->known_generation);
+}
+
+template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   const void* const at = reinterpret_cast<const void*>(rsp);
   books* own = scopes_in_use && this_thread != nullptr ? find_books(at) : nullptr;
@@ -236,6 +245,7 @@ HL_COLD void publish_and_free(books* own, void* block) {
 
 #define HL_THROWS(kind, throws)                                                                                      \
   template void* book_walked<kind, throws>(books*, void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t); \
+  template void* book_other<kind, throws>(books*, void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);  \
   template void* book_first<kind, throws>(void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);
 HL_THROWS(block_kind::from_malloc, false)
 HL_THROWS(block_kind::from_new, false)

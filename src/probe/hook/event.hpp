@@ -1,6 +1,8 @@
 // One allocation or free, from the block to the books. The hooks in malloc.cpp and new.cpp are made of these.
 #pragma once
 
+#include "probe/base/attributes.hpp"
+
 #include "probe/account/cells.hpp"
 #include "probe/hook/block.hpp"
 #include "probe/hook/process.hpp"
@@ -26,6 +28,9 @@ HL_HOT std::uint64_t caller_frame_pointer() {
 // registers for it. `own` is taken.
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
+// Where the block's size takes a call, or the stack more than return addresses to compare.
+template <block_kind Kind, bool Throws>
+void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind>
@@ -46,7 +51,19 @@ HL_COLD void publish_and_free(books* own, void* block);
 // be passed on.
 bool release(books& own, void* block, block_kind by);
 
+// The end of the fast path: the stack is the remembered one, and so is the cell. `own` is taken.
+template <block_kind Kind>
+HL_HOT void* book_known(books* own, void* block, std::size_t bytes, std::size_t usable, std::uint64_t generation) {
+  tag_word(block, usable) =
+      tag::make(block, state.tag_key, own->recent_account, usable - tag_bytes - bytes, Kind).word();
+  add_allocation(*own, *own->recent_cell, block, bytes);
+  if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
+  give(own, generation);
+  return block;
+}
+
 // Books a block that the next allocator has just given out; returns it. Where a budget refuses it: nullptr, or throws.
+// Whatever is called from here is called last, so that hardly a register need be saved.
 template <block_kind Kind, bool Throws = false>
 HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& caller) {
   books* own = this_thread;
@@ -54,15 +71,13 @@ HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& calle
   if (HL_UNLIKELY(own == nullptr || own->generation != generation))
     return book_first<Kind, Throws>(block, bytes, caller.pc, caller.rsp, caller.rbp);
   take(own, reinterpret_cast<const void*>(caller.rsp));
-  const std::size_t usable = usable_size(block);
-  if (HL_UNLIKELY(!own->stack.same(caller) || usable >= state.direct_usable_limit || !peak_settled(*own->recent_cell)))
+  if (HL_UNLIKELY(!next.glibc || own->stack.compares_more()))
+    return book_other<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
+  const std::size_t usable = glibc_usable_size(block);
+  if (HL_UNLIKELY(!own->stack.plainly_same(caller) || usable >= state.direct_usable_limit ||
+                  !peak_settled(*own->recent_cell)))
     return book_walked<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
-  tag_word(block, usable) =
-      tag::make(block, state.tag_key, own->recent_account, usable - tag_bytes - bytes, Kind).word();
-  add_allocation(*own, *own->recent_cell, block, bytes);
-  if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
-  give(own, generation);
-  return block;
+  return book_known<Kind>(own, block, bytes, usable, generation);
 }
 
 // An aligned block from the next allocator, with room for a tag. mimalloc 2.0 gives 512 bytes at alignment 512 from
@@ -75,7 +90,7 @@ struct aligned_request {
   const void* block;
   std::size_t alignment;
 };
-extern constinit thread_local aligned_request last_aligned;
+HL_INTERNAL extern constinit thread_local aligned_request last_aligned;
 
 HL_HOT void* aligned_block(void* block, std::size_t alignment, std::size_t bytes) {
   last_aligned = {block, alignment};

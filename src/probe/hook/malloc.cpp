@@ -23,7 +23,8 @@ HL_COLD void release_from_loader(void* block) {
 }  // namespace
 
 HL_EXPORT void* malloc(std::size_t bytes) {
-  return booked(next.malloc(with_tag(bytes)), bytes, HL_CALLER());
+  void* const block = next.malloc(with_tag(bytes));
+  return booked(block, bytes, HL_CALLER());  // read only now: nothing need be kept over the call
 }
 
 HL_EXPORT void free(void* block) {
@@ -35,7 +36,8 @@ HL_EXPORT void free(void* block) {
 HL_EXPORT void* calloc(std::size_t count, std::size_t each) {
   std::size_t bytes;
   if (HL_UNLIKELY(__builtin_mul_overflow(count, each, &bytes))) return next.calloc(count, each);
-  return booked(next.calloc(1, with_tag(bytes)), bytes, HL_CALLER());
+  void* const block = next.calloc(1, with_tag(bytes));
+  return booked(block, bytes, HL_CALLER());
 }
 
 HL_EXPORT void* realloc(void* block, std::size_t bytes) {

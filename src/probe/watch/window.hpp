@@ -14,7 +14,7 @@ struct watch_window {
   std::uint64_t base;   // before there is one, an address that no block can have
   std::uint64_t bytes;  // 0: there is none
 };
-extern watch_window window;
+HL_INTERNAL extern watch_window window;
 
 HL_HOT bool is_watched(const void* block) {
   return reinterpret_cast<std::uint64_t>(block) - window.base < window.bytes;
