@@ -95,6 +95,17 @@ class Forking(WatchCase):
         self.arm()
         self.assertEqual([s["armed"] != 0 and not s["present"] for s in self.slots()], [True] * 100)
 
+    def test_no_mappings_left(self):
+        self.begin()
+        self.suspect("m", 0, 5000)
+        blocks = self.allocate("m", 0, 5000, 20)
+        if self.app("maps", 1 << 20) == 1 << 20:
+            self.skipTest("vm.max_map_count has no end")
+        self.assertEqual(self.app("fork", 0, 0), 0)
+        self.assertEqual(len(self.slots("apart")), 20)
+        for block in blocks:
+            self.assertEqual(self.app("wrong", block), 0)
+
     def test_before_any_watch(self):
         self.begin(watch=False)
         self.allocate("m", 0, 5000, 10)

@@ -173,6 +173,7 @@ watch_trouble reserve_window(std::uint32_t& slot_limit) {
   arenas[0] = {0, slots, 0, 0, nullptr, arena_state::absent, false};
   arena_count = 1;
   slot_limit = slots;
+  take_spare_mappings();
   window.base = base;
   __atomic_store_n(&window.bytes, slots * wire::watch_slot_bytes, __ATOMIC_RELEASE);
   return {};
@@ -227,7 +228,8 @@ void privatise_arenas() {
   for (std::uint32_t i = 0; i < arena_count; ++i) {
     arena& each = arenas[i];
     if (each.state == arena_state::shared && each.runs != 0)
-      each.parting = move_view(each.private_view, address_of(each.first), each.used);
+      each.parting = move_view(each.private_view, address_of(each.first), each.used) ||
+                     (give_spare_mappings() && move_view(each.private_view, address_of(each.first), each.used));
   }
 }
 
@@ -250,6 +252,7 @@ void part_from_child(void (*apart)(std::uint32_t slot)) {
     for (std::uint32_t at = 0; at < parted.used; at += run_length(parted.first + at)) apart(parted.first + at);
   }
   if (!any) return;
+  take_spare_mappings();
   for (run_queue& queue : queues) filter(queue);
   for (std::uint32_t i = arena_count; i-- != 0;)
     if (arenas[i].state == arena_state::apart && arenas[i].runs == 0) drop(i);

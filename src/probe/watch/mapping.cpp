@@ -114,6 +114,27 @@ bool move_view(char* private_view, char* over, std::uint64_t slots) {
   return !failed(sys::call(__NR_mremap, sys::word(private_view), bytes, bytes, may_move_to, sys::word(over)));
 }
 
+namespace {
+constexpr std::uint64_t page = 4096, spare_count = 16;
+constinit std::uint64_t spare = 0;
+}  // namespace
+
+void take_spare_mappings() {
+  if (spare != 0) return;
+  const long map = map_at(0, spare_count * page, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  if (failed(map)) return;
+  spare = static_cast<std::uint64_t>(map);
+  for (std::uint64_t i = 0; i < spare_count; i += 2)
+    sys::call(__NR_mprotect, spare + i * page, page, PROT_READ);  // neighbours that differ do not become one
+}
+
+bool give_spare_mappings() {
+  if (spare == 0) return false;
+  sys::call(__NR_munmap, spare, spare_count * page);
+  spare = 0;
+  return true;
+}
+
 bool empty_slots(char* at, std::uint64_t slots) {
   const std::uint64_t bytes = slots * wire::watch_slot_bytes;
   long result = sys::madvise(at, bytes, MADV_REMOVE);

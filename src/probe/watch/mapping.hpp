@@ -27,6 +27,11 @@ void unmap_view(char* private_view, std::uint64_t slots);
 // Moves a private view over the slots that it is of. At one stroke for other threads.
 bool move_view(char* private_view, char* over, std::uint64_t slots);
 
+// A few mappings that can be given up where vm.max_map_count would keep a view from being moved: then a fork's child
+// would have nothing where its blocks are. Taken up again when there is room.
+void take_spare_mappings();
+bool give_spare_mappings();
+
 // Makes slots of a shared mapping empty; false: they keep what they hold.
 bool empty_slots(char* at, std::uint64_t slots);
 
