@@ -37,10 +37,8 @@ diff_options parse_diff(std::span<const std::string> given_words) {
   app.add_flag("--json", options.json, "one JSON object: every stack that changed");
   app.add_option("--by", options.by, "order by peak, live, allocated, count or temporary (peak)")->type_name("MEASURE");
   app.add_option("--top", top, "so many places, or stacks and functions in JSON (10; all in JSON)")->type_name("N");
-  app.add_option(
-         "--fail-above", options.fail_above,
-         "exit with 1 if NEW is worse by more than this: 5%, 64KiB, live=0, peak=2.5%, allocations=1000; may be "
-         "repeated")
+  app.add_option("--fail-above", options.fail_above,
+                 "exit with 1 if NEW is worse by more: 5%, live=64KiB, allocations=0; may be repeated")
       ->type_name("LIMIT")
       ->expected(1)
       ->allow_extra_args(false)
