@@ -13,14 +13,15 @@ const std::vector<command_entry>& commands() {
       {"report", "[options] PROFILE", "show a profile; --json for programs"},
       {"diff", "[options] OLD NEW", "what changed; exit 1 when worse than --fail-above"},
       {"export", "--format FORMAT PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
+      {"html", "[options] PROFILE", "a profile as one page for a browser"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
   return entries;
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 9> later = {"html",  "top",  "leaks",    "attach", "detach",
-                                                     "start", "stop", "snapshot", "mark"};
+  constexpr std::array<std::string_view, 8> later = {"top",   "leaks", "attach",   "detach",
+                                                     "start", "stop",  "snapshot", "mark"};
   return std::find(later.begin(), later.end(), name) != later.end() || name == "ps";
 }
 
