@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   builder.stack({{"", "", 0, module}, main}, booked(1, 2, 0, 0, 2));
   builder.stack({{"", "", 0, ""}}, booked(1, 1, 0, 0, 1));
   builder.stack({}, booked(1, 20, 0, 0, 20));
+  builder.stack({{"", "", 0, ""}}, booked(1, 4, 0, 0, 4));  // the same frames as those of another stack
   profile& p = builder.edit();
   p.stacks[0].scope = {"query; \"a\"\n/ b 7", "<part>"};
   p.process.pid = 4711;

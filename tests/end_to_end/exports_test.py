@@ -232,13 +232,13 @@ class Hostile(Exports):
     def test_lines_of_text_formats_are_ours(self):
         with open(self.export("folded", self.hostile, "--by", "count"), encoding="utf-8", newline="\n") as file:
             lines = file.read().splitlines()
-        self.assertEqual(len(lines), 8)
+        self.assertEqual(len(lines), 9)
         self.assertIn('scope query: "a"\\x0a/ b 7;scope <part>;main;f<a, "b">(char const*) const:\\x0a 12345 5', lines)
         with open(self.export("massif", self.hostile), encoding="utf-8") as file:
             self.assertEqual(len(re.findall("^snapshot=", file.read(), re.M)), 4)
         with open(self.export("csv", self.hostile), encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, strict=True))
-        self.assertEqual(len(rows), 8)
+        self.assertEqual(len(rows), 9)
         names = {row["function"] for row in rows}
         self.assertIn("'=HYPERLINK(\"http://x\",1)", names)
         self.assertIn('f<a, "b">(char const*) const;\\x0a 12345', names)

@@ -141,6 +141,18 @@ TEST(export_heaptrack, a_plain_program_is_told_without_any_difference) {
   EXPECT_EQ(read(plan).misjudged, 0U);
 }
 
+TEST(export_heaptrack, large_blocks_pass_one_by_one) {
+  sample::profile_builder builder;
+  builder.stack({{"large"}}, sample::booked(150, 150'000'000, 150, 150'000'000, 1'000'000));
+  builder.stack({{"small"}}, sample::booked(100, 1600, 100, 1600, 16));
+  expect_same(builder.build());
+  EXPECT_EQ(read(plan_blocks(builder.build(), UINT64_MAX)).misjudged, 49U);  // one passes around the block that stays
+
+  builder.stack({{"temporary"}}, sample::booked(60, 60 * 16, 60, 60 * 16, 0, 60));
+  expect_same(builder.build());
+  EXPECT_EQ(read(plan_blocks(builder.build(), UINT64_MAX)).misjudged, 0U);
+}
+
 TEST(export_heaptrack, one_block_that_was_the_peak) {
   sample::profile_builder builder;
   builder.stack({{"only"}}, sample::booked(4, 400, 4, 400, 400));
