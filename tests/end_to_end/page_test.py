@@ -52,7 +52,7 @@ class Page(ledger.Case):
         self.assertIn(os.fsencode(page), done.err)
         again = self.html(profile)
         self.assertEqual((again.status, again.err.count(b"\n")), (125, 1), again)
-        self.assertIn(b"the file exists", again.err)
+        self.assertIn(b"exists", again.err)
         self.assertEqual(self.html("-f", profile).status, 0)
         piped = self.html("-o", "-", profile)
         with open(page, "rb") as file:

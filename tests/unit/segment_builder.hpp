@@ -95,6 +95,9 @@ class segment_builder {
     header.string_bytes = place(file, header.strings, strings);
     header.error_count = place(file, header.errors, errors);
     header.scope_count = place(file, header.scopes, scopes);
+    header.pool_kind_count = place(file, header.pool_kinds, pool_kinds);
+    header.pool_count = place(file, header.pools, pools);
+    header.pool_site_count = place(file, header.pool_sites, pool_sites);
     header.file_bytes = file.size();
     if (change_header != nullptr) change_header(header);
     std::memcpy(file.data(), &header, sizeof header);
@@ -112,6 +115,9 @@ class segment_builder {
   std::vector<wire::module> modules;
   std::vector<wire::error> errors;
   std::vector<wire::scope> scopes = {wire::scope{}};
+  std::vector<wire::pool_kind> pool_kinds;
+  std::vector<wire::pool> pools;
+  std::vector<wire::pool_site> pool_sites;
   std::string strings;
   void (*change_header)(wire::segment_header&) = nullptr;  // the last word before the header is written
 

@@ -41,6 +41,9 @@ struct segment_view {
   table<char> strings;
   table<wire::error> errors;
   table<wire::scope> scopes;
+  table<wire::pool_kind> pool_kinds;
+  table<wire::pool> pools;
+  table<wire::pool_site> pool_sites;
 };
 
 extern segment_view segment;

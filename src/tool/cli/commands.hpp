@@ -48,6 +48,17 @@ struct html_options {
 };
 int html(const html_options& options);
 
+struct export_options {
+  std::string file;
+  std::string format;  // one of exports::formats()
+  std::string output;  // empty or "-": standard output
+  bool force = false;  // overwrite an existing file
+  bool quiet = false;
+  std::string by;  // empty: the format's own
+  std::vector<std::string> debug_paths;
+};
+int export_profile(const export_options& options);
+
 struct doctor_options {
   std::string program;  // optional: check whether this program can be profiled
 };

@@ -12,14 +12,15 @@ const std::vector<command_entry>& commands() {
       {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
       {"report", "[options] PROFILE", "show a profile; --json for programs"},
       {"html", "[options] PROFILE", "a profile as one page for a browser"},
+      {"export", "--format FORMAT PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
   return entries;
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 10> later = {"top",    "diff",  "export", "leaks",    "attach",
-                                                      "detach", "start", "stop",   "snapshot", "mark"};
+  constexpr std::array<std::string_view, 9> later = {"top",    "diff",  "leaks", "attach",   "detach",
+                                                     "start", "stop", "snapshot", "mark"};
   return std::find(later.begin(), later.end(), name) != later.end() || name == "ps";
 }
 

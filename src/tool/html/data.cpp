@@ -19,6 +19,7 @@
 #include "tool/report/names.hpp"
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
+#include "tool/report/units.hpp"
 
 namespace heapledger::html {
 namespace {
@@ -177,8 +178,9 @@ std::string words(const profile& p) {
   analyse::machinery machinery(p);
   const auto nameless = analyse::nameless_at_peak(p, analyse::find_sites(p, machinery));
   return fmt::format(
-      R"({{"command":{},"ending":{},"host":{},"losses":{},"errors":{},"symbols":{},"modules":{},"threads":{},)"
+      R"({{"name":{},"command":{},"ending":{},"host":{},"losses":{},"errors":{},"symbols":{},"modules":{},"threads":{},)"
       R"("nameless_peak_bytes":{},"symbolized":{}}})",
+      report::json_string(report::terminal_text(report::file_part(p.process.exe))),
       report::json_string(command_text(p.process)), report::json_string(report::ending_text(p.process)),
       report::json_string(report::terminal_text(p.process.host)), text_list(losses), text_list(errors), symbol_lines(p),
       text_list(modules), text_list(threads), nameless.bytes, p.symbolized);

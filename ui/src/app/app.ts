@@ -1,6 +1,6 @@
 // The frame around the views: header, tabs, search, keyboard, theme and address.
 import { isBytes, measureMeaning, measures, measureTitle } from "../model/measure";
-import { filePart, type Profile } from "../model/profile";
+import type { Profile } from "../model/profile";
 import { counted, percentText, secondsText, valueText } from "../model/text";
 import { Colours } from "../view/colours";
 import { segmented } from "../view/controls";
@@ -83,7 +83,7 @@ export class App implements Context {
   private build(): void {
     const { report, words } = this.profile;
     const { process } = report;
-    const name = filePart(process.exe) || words.command;
+    const name = words.name || "heapledger";
     document.title = `${name}: memory, heapledger`;
     const facts = [`pid ${process.pid}${words.host ? " on " + words.host : ""}`, process.start_time > 0 ? new Date(process.start_time * 1000).toLocaleString() : "",
       `ran ${secondsText(process.duration)}`, words.ending].filter(Boolean).join(" · ");
@@ -97,7 +97,7 @@ export class App implements Context {
     const help = el("button", { title: "keys (?)", class: "icon", "aria-label": "keys", on: { click: () => this.toggleHelp() } }, "?");
     this.root.append(
       el("header", { class: "top" },
-        el("div", { class: "title" }, el("h1", { title: words.command }, words.command), el("p", { title: facts }, facts)),
+        el("div", { class: "title" }, el("h1", { title: words.command }, name, el("span", { class: "soft" }, words.command)), el("p", { title: facts }, facts)),
         el("div", { class: "search" }, this.searchBox, this.searchResult, this.only), theme, help),
       el("div", { class: "bar-row" }, this.tabs, this.measureBox),
       this.content, this.status, this.help);

@@ -91,6 +91,7 @@ export interface Report {
 }
 
 export interface Words {
+  name: string; // of the program
   command: string;
   ending: string;
   host: string;

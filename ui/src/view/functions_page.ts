@@ -29,12 +29,12 @@ export class FunctionsPage implements Page {
     const count = (fn: number): number => model.sums("count").total[fn]!;
     const columns: Column[] = [
       { title: "Self", hint: "allocated by this function itself", width: "88px", right: true, cell: value(self), order: (a, b) => self(b) - self(a) },
-      { title: "", width: "118px", cell: share(self) },
+      { title: "", width: "118px", wideOnly: true, cell: share(self) },
       { title: "Total", hint: "with all that it calls", width: "88px", right: true, cell: value(total), order: (a, b) => total(b) - total(a) },
-      { title: "", width: "118px", cell: share(total) },
-      { title: "Allocations", hint: "with all that it calls", width: "104px", right: true, cell: (fn) => countText(count(fn)), order: (a, b) => count(b) - count(a) },
+      { title: "", width: "118px", wideOnly: true, cell: share(total) },
+      { title: "Allocations", hint: "with all that it calls", width: "104px", right: true, wideOnly: true, cell: (fn) => countText(count(fn)), order: (a, b) => count(b) - count(a) },
       { title: "Function", width: "minmax(220px, 1fr)", cell: (fn) => el("span", { class: "name", title: name(fn) }, swatch(context, fn), shortName(profile, fn)), order: (a, b) => name(b).localeCompare(name(a)) * -1 },
-      { title: "Module", width: "minmax(80px, 150px)", cell: (fn) => moduleName(profile, fn), order: (a, b) => moduleName(profile, a).localeCompare(moduleName(profile, b)) },
+      { title: "Module", wideOnly: true, width: "minmax(80px, 150px)", cell: (fn) => moduleName(profile, fn), order: (a, b) => moduleName(profile, a).localeCompare(moduleName(profile, b)) },
     ];
     const [view, column, up] = state.sort.split(":");
     const given = view === "functions" && columns[Number(column)]?.order !== undefined;

@@ -25,6 +25,7 @@ export class StacksPage implements Page {
       hint,
       width: "92px",
       right: true,
+      wideOnly: title !== "At peak" && title !== "Live",
       cell: (i) => el("span", { title: exactText(values[i]!, bytes) }, bytes ? bytesText(values[i]!) : countText(values[i]!)),
       order: (a, b) => values[b]! - values[a]!,
     });
@@ -39,7 +40,7 @@ export class StacksPage implements Page {
         width: "minmax(180px, 1.2fr)",
         cell: (i) => this.placeCell(i),
       },
-      { title: "Called by", width: "minmax(160px, 2fr)", cell: (i) => el("span", { class: "soft name" }, this.callers(i)) },
+      { title: "Called by", width: "minmax(160px, 2fr)", wideOnly: true, cell: (i) => el("span", { class: "soft name" }, this.callers(i)) },
     ];
     const [view, column, up] = state.sort.split(":");
     const given = view === "stacks" && columns[Number(column)]?.order !== undefined;

@@ -69,6 +69,10 @@ export class Timeline {
     if (width === 0) return;
     this.plot?.destroy();
     const points = this.profile.report.timeline;
+    if (points.length < 2) {
+      fill(this.plotBox, el("p", { class: "empty" }, points.length === 0 ? "This profile has no timeline." : "It ran too short for a timeline: run --interval 1 looks more often."));
+      return;
+    }
     const { time, live, rss } = thin(points.map((p) => p.time), points.map((p) => p.live_bytes),
       points.map((p) => p.rss_bytes ?? null));
     const style = getComputedStyle(document.documentElement);
@@ -174,7 +178,7 @@ export class Timeline {
   private tellAll(): string {
     const { duration } = this.profile.report.process;
     const points = this.profile.report.timeline.length;
-    return points === 0 ? "This profile has no timeline." : `${secondsText(duration)} in ${countText(points)} points`;
+    return `${secondsText(duration)} in ${countText(points)} points`;
   }
 
   private tellSpan(span: Span): string {
