@@ -19,7 +19,7 @@ const std::vector<command_entry>& commands() {
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 9> later = {"top",    "diff",  "leaks", "attach",   "detach",
+  constexpr std::array<std::string_view, 9> later = {"top",   "diff", "leaks",    "attach", "detach",
                                                      "start", "stop", "snapshot", "mark"};
   return std::find(later.begin(), later.end(), name) != later.end() || name == "ps";
 }
