@@ -42,6 +42,7 @@ int report(const report_options& options);
 
 struct html_options {
   std::string file;
+  std::string before;  // an older profile: the page shows what changed since
   std::string output;  // empty: the profile's name with .html for .hlp; "-": standard output
   bool force = false;  // overwrite an existing file
   std::vector<std::string> debug_paths;

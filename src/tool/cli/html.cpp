@@ -29,7 +29,9 @@ int html(const html_options& options) {
   const std::string path = options.output.empty() ? page_name(options.file) : options.output;
   profile loaded = load_profile(options.file, options.debug_paths);
   output_file file(path, options.force);
-  const std::string page = html::html_page(std::move(loaded));
+  const std::string page = options.before.empty()
+                               ? html::html_page(std::move(loaded))
+                               : html::html_page(load_profile(options.before, options.debug_paths), std::move(loaded));
   file.write(page);
   file.finish();
   if (path != "-") {

@@ -110,4 +110,5 @@ export interface Head {
   counts: { strings: number; functions: number; lines: number; nodes: number; places: number; stacks: number };
   words: Words;
   report: Report;
+  before?: { words: Words; report: Report }; // of the older profile, where two are compared
 }
