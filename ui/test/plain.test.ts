@@ -5,7 +5,7 @@ import { Reader } from "../src/data/reader";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, percentText, secondsText } from "../src/model/text";
 import { sizeRows } from "../src/view/small_pages";
-import { thin } from "../src/view/timeline";
+import { thin, withPeak } from "../src/view/timeline";
 
 function varint(value: bigint): number[] {
   const bytes: number[] = [];
@@ -89,4 +89,11 @@ test("growth in words", () => {
   assert.equal(growthText(200, 100), "-50.0 %");
   assert.equal(changeText(1536, true), "+1.5 KiB");
   assert.equal(changeText(-3, false), "-3");
+});
+
+test("the peak is a point of the timeline", () => {
+  const series = { time: [0, 1, 2], live: [5, 7, 6], rss: [1, 2, 3] };
+  assert.deepEqual(withPeak(series, { peak_time: 1.5, peak_bytes: 9 }), { time: [0, 1, 1.5, 2], live: [5, 7, 9, 6], rss: [1, 2, null, 3] });
+  assert.deepEqual(withPeak(series, { peak_bytes: 9 }), series);
+  assert.deepEqual(withPeak(series, { peak_time: 3, peak_bytes: 9 }), series);
 });
