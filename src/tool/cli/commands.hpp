@@ -52,6 +52,15 @@ struct diff_options {
 };
 int diff_profiles(const diff_options& options);
 
+struct html_options {
+  std::string file;
+  std::string before;  // an older profile: the page shows what changed since
+  std::string output;  // empty: the profile's name with .html for .hlp; "-": standard output
+  bool force = false;  // overwrite an existing file
+  std::vector<std::string> debug_paths;
+};
+int html(const html_options& options);
+
 struct export_options {
   std::string file;
   std::string format;  // one of exports::formats()
@@ -62,13 +71,6 @@ struct export_options {
   std::vector<std::string> debug_paths;
 };
 int export_profile(const export_options& options);
-struct html_options {
-  std::string file;
-  std::string output;  // empty: the profile's name with .html for .hlp; "-": standard output
-  bool force = false;  // overwrite an existing file
-  std::vector<std::string> debug_paths;
-};
-int html(const html_options& options);
 
 struct doctor_options {
   std::string program;  // optional: check whether this program can be profiled
