@@ -64,6 +64,37 @@ class Forking(WatchCase):
             self.app("free", block)
         self.assertLess(self.tool("answer")["slot_count"], 3 * 4096)
 
+    def test_blocks_that_stay_do_not_end_the_watch(self):
+        """Leaks outlive any number of forks: each fork takes the slots that were in use, and no more."""
+        self.begin()
+        self.suspect("m", 0, 5000)
+        for _ in range(150):
+            self.allocate("m", 0, 5000, 2)
+            self.assertEqual(self.app("child_that_exits"), 0)
+        answer = self.tool("answer")
+        self.assertEqual((answer["apart"], answer["refused_room"]), (300, 0))
+        self.assertLess(answer["slot_count"], 400)
+        new = self.allocate("m", 0, 5000, 10)
+        self.arm()
+        self.assertEqual(self.touched(), [False] * 10)
+        for block in range(1, 301):
+            self.assertEqual(self.app("wrong", block), 0)
+            self.app("free", block)
+        self.assertEqual(self.tool("answer")["apart"], 0)
+        self.app("read", new[3])
+        self.assertEqual(self.touched(), [i == 3 for i in range(10)])
+
+    def test_freed_slots_are_not_taken_from_what_is_apart(self):
+        self.begin()
+        self.suspect("m", 0, 5000)
+        for block in self.allocate("m", 0, 5000, 1500, fill=False):
+            self.app("free", block)
+        self.allocate("m", 0, 5000)
+        self.assertEqual(self.app("fork", 0, 0), 0)
+        self.allocate("m", 0, 5000, 100)
+        self.arm()
+        self.assertEqual([s["armed"] != 0 and not s["present"] for s in self.slots()], [True] * 100)
+
     def test_before_any_watch(self):
         self.begin(watch=False)
         self.allocate("m", 0, 5000, 10)

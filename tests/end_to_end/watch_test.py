@@ -61,6 +61,55 @@ class Placing(WatchCase):
         self.assertEqual(self.slots(), [])
         self.assert_balanced(self.quit())
 
+    def test_in_a_scope(self):
+        """Its account is another, its budget counts watched blocks, and they may change their scope."""
+        self.begin()
+        outside = self.suspect("m", 0, 1000)
+        self.app("enter", 200_000)
+        self.allocate("m", 0, 1001)
+        inside = self.account_of(1001, 1)
+        self.tool("suspect", inside, 1, 1000)
+        self.settle()
+        first = self.allocate("m", 0, 1001, 20)[0]
+        self.assertEqual([s["account"] for s in self.slots()], [inside] * 20)
+        self.assertEqual(self.app("scope_bytes"), 21 * 1001)
+        self.assertEqual(self.app("alloc", "m", 0, 300, 1001), -1)
+        self.assertEqual(self.app("scope_bytes"), 199 * 1001)
+        self.assertEqual(len(self.slots()), 198)
+        self.assertEqual(self.app("realloc", first, 40_000), -1)
+        self.assertEqual(self.app("wrong", first), 0)
+        self.assertEqual(self.app("transfer", first), 1)
+        self.assertEqual(self.app("scope_bytes"), 198 * 1001)
+        self.app("free", first)
+        self.assertEqual(self.app("scope_bytes"), 198 * 1001)
+        self.app("free", first + 1)
+        self.assertEqual(self.app("scope_bytes"), 197 * 1001)
+        self.app("leave")
+        self.allocate("m", 0, 1000, 3)
+        self.assertEqual([s["account"] for s in self.slots()].count(outside), 3)
+        self.assert_balanced(self.quit())
+
+    def test_slots_are_used_again(self):
+        """Zeroed, and their memory was given back in between."""
+        self.begin()
+        self.suspect("c", 0, 20_000)
+        before = self.shared_bytes()
+        for block in self.allocate("c", 0, 20_000, 1500):
+            self.app("free", block)
+        self.assertLess(self.shared_bytes() - before, 4 << 20)
+        again = self.allocate("c", 0, 20_000, 400, fill=False)
+        self.assertGreater(sum(s["serial"] > 1 for s in self.slots()), 300)
+        self.assertEqual([self.app("nonzero", block) for block in again], [0] * 400)
+
+    def shared_bytes(self):
+        with open(f"/proc/{self.app.process.pid}/status", encoding="utf-8") as file:
+            return sum(int(line.split()[1]) * 1024 for line in file if line.startswith("RssShmem:"))
+
+    def test_slots_are_apart_where_fault_around_is(self):
+        """Which maps the pages of a multiple of 64 KiB."""
+        self.begin()
+        self.assertEqual(self.tool("answer")["base"] % 65_536, 0)
+
     def test_an_alignment_beyond_a_slot_stays_outside(self):
         self.begin()
         account = self.suspect("p", 0, 5000, 65_536)

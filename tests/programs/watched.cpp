@@ -23,6 +23,8 @@
 #include <cstring>
 #include <new>
 
+#include "heapledger/heapledger.h"
+
 namespace {
 
 constexpr std::size_t most_blocks = 200'000;
@@ -290,6 +292,7 @@ long stress_and_fork(std::size_t threads, long times, std::size_t forks) {
   return stress_errors;
 }
 
+heapledger_scope entered = 0;
 char line[256];
 bool next_line() {
   std::size_t length = 0;
@@ -406,8 +409,28 @@ int main() {
       for (unsigned long i = 0; i < b; ++i) std::free(sites[a]('m', c, 0));
     } else if (is("stress") && std::sscanf(line, "%*s %lu %lu %lu", &a, &b, &c) == 3) {
       result = stress_and_fork(a, static_cast<long>(b), c);
+    } else if (is("enter") && std::sscanf(line, "%*s %lu", &a) == 1) {  // a scope with so many live bytes, failing
+      heapledger_budget budget{};
+      budget.live_bytes = a;
+      budget.allocated_bytes = budget.allocations = HEAPLEDGER_UNLIMITED;
+      budget.on_exceed = HEAPLEDGER_FAIL;
+      entered = heapledger_scope_create("work", 4, 0, &budget);
+      heapledger_scope_enter(entered);
+    } else if (is("leave")) {
+      heapledger_scope_enter(0);
+      heapledger_scope_close(entered);
+    } else if (is("scope_bytes")) {
+      heapledger_usage usage{};
+      heapledger_scope_usage(entered, 1, &usage);
+      result = static_cast<long>(usage.live_bytes);
+    } else if (is("transfer") && std::sscanf(line, "%*s %lu", &a) == 1) {
+      result = heapledger_scope_transfer(blocks[a].at, 0);
     } else if (is("strict")) {  // from now on read, write and exit are all the system calls there are
       result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    } else if (is("child_that_exits")) {
+      const pid_t child = fork();
+      if (child == 0) _exit(0);
+      waitpid(child, nullptr, 0);
     } else if (is("child")) {  // goes on as a child; the parent when that has ended
       if (const pid_t child = fork(); child > 0) {
         int status = 0;

@@ -242,6 +242,7 @@ HL_COLD void begin() {
     set(stage::off);
     return;
   }
+  start_fork_handlers();
   start_generation();
   set(stage::keeping);
 }
@@ -295,7 +296,6 @@ namespace {
 
 [[gnu::constructor(101)]] void on_load() {
   begin();
-  if (now() == stage::keeping) start_fork_handlers();
   start_exec();
   start_environment(chosen.follow);
   if (now() == stage::keeping && state.check) start_self_check();

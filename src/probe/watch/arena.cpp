@@ -1,7 +1,6 @@
 #include "probe/watch/arena.hpp"
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "probe/base/own_memory.hpp"
 #include "probe/base/syscalls.hpp"
@@ -15,11 +14,13 @@ namespace {
 enum class arena_state : std::uint8_t { absent, shared, apart };
 
 struct arena {
-  arena_state state;
-  bool parting;        // in a fork: its private mapping is in place
+  std::uint32_t first;
+  std::uint32_t slots;
   std::uint32_t used;  // slots handed out at least once
   std::uint32_t runs;  // that hold a block
-  void* private_view;  // nullptr once it was moved
+  char* private_view;  // while it is shared
+  arena_state state;
+  bool parting;  // in a fork: the private view of what was used is in place
 };
 
 struct slot_link {
@@ -33,103 +34,56 @@ struct run_queue {
   std::uint32_t first, last, count;
 };
 
-constexpr std::uint32_t arena_limit = wire::watch_slot_capacity / arena_slots;
-constexpr unsigned orders = 13;  // up to a whole arena
+constexpr std::uint32_t arena_slots = 4096;
+constexpr std::uint32_t arena_limit = 4096;  // each is one mapping or two
+constexpr unsigned orders = 13;              // up to a whole arena
 constexpr std::uint32_t kept_freed_slots = 1024;
 
-constinit arena arenas[arena_limit] = {};
+constinit arena arenas[arena_limit] = {};  // by their first slots; together they are the window
+constinit std::uint32_t arena_count = 0;
+constinit std::uint32_t current = 0;  // the one that gave the last fresh run
 constinit run_queue queues[orders] = {};
 constinit slot_link* links = nullptr;
-constinit std::uint32_t arena_count = 0;  // that the window has room for
-constinit std::uint32_t high_slots = 0;
 
-std::uint64_t limit_of(int resource) {
-  struct {
-    std::uint64_t soft, hard;
-  } limit{};
-  return sys::call(__NR_prlimit64, 0, resource, 0, sys::word(&limit)) == 0 ? limit.soft : ~std::uint64_t{0};
-}
-
-char* begin_of(std::uint32_t arena_index) {
-  return address_of(arena_index * arena_slots);
-}
-
-void* map_at(void* at, std::uint64_t bytes, int protection, int flags, int fd) {
-  const long result = sys::call(__NR_mmap, sys::word(static_cast<char*>(at)), bytes, protection, flags, fd, 0);
-  return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
-}
-
-bool reserve(void* at, std::uint64_t bytes, int how) {
-  return map_at(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1) == at;
-}
-
-// At a multiple of a slot: fault-around works on such multiples. 0: no room.
-std::uint64_t reserve_aligned(std::uint64_t bytes) {
-  constexpr std::uint64_t step = wire::watch_slot_bytes;
-  void* const map = map_at(nullptr, bytes + step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-  if (map == nullptr) return 0;
-  const auto at = reinterpret_cast<std::uint64_t>(map);
-  const std::uint64_t base = (at + step - 1) & ~(step - 1);
-  if (base != at) sys::munmap(map, base - at);
-  if (base != at + step) sys::munmap(reinterpret_cast<void*>(base + bytes), at + step - base);
-  return base;
-}
-
-// Where mlockall asked for it, a new mapping is filled at once: this one holds 256 MiB of nothing. Without access it is
-// not, and then it is unlocked.
-void* map_unlocked(void* at, int flags, int fd) {
-  void* map = map_at(at, arena_bytes, PROT_NONE, flags | MAP_NORESERVE, fd);
-  if (map == nullptr) return nullptr;
-  sys::call(__NR_munlock, sys::word(static_cast<char*>(map)), arena_bytes);
-  if (sys::call(__NR_mprotect, sys::word(static_cast<char*>(map)), arena_bytes, PROT_READ | PROT_WRITE) != 0) {
-    if ((flags & MAP_FIXED) == 0) sys::munmap(map, arena_bytes);
-    return nullptr;
+std::uint32_t find(std::uint32_t slot) {
+  std::uint32_t low = 0, high = arena_count;
+  while (high - low > 1) {
+    const std::uint32_t middle = (low + high) / 2;
+    (arenas[middle].first <= slot ? low : high) = middle;
   }
-  sys::madvise(map, arena_bytes, MADV_NOHUGEPAGE);
-  return map;
+  return low;
 }
 
-// That a page that was made absent is still what it was.
-bool arming_works(char* at) {
-  constexpr std::uint64_t pattern = 0x6865'6170'6c65'6467;
-  volatile auto& word = *reinterpret_cast<std::uint64_t*>(at);
-  word = pattern;
-  const bool kept = sys::madvise(at, 4096, MADV_DONTNEED) == 0 && word == pattern;
-  word = 0;
-  return kept && sys::madvise(at, 4096, MADV_REMOVE) == 0;
+// Cuts an arena in two; the new one is the second. False: there are too many.
+bool cut(std::uint32_t index, std::uint32_t slots) {
+  if (arena_count == arena_limit) return false;
+  __builtin_memmove(&arenas[index + 2], &arenas[index + 1], (arena_count - index - 1) * sizeof(arena));
+  ++arena_count;
+  arena& from = arenas[index];
+  arenas[index + 1] = {from.first + slots, from.slots - slots, 0, 0, nullptr, from.state, false};
+  from.slots = slots;
+  return true;
 }
 
-watch_trouble make_arena(std::uint32_t index) {
-  if (limit_of(RLIMIT_FSIZE) < arena_bytes) return {wire::watch_obstacle::no_address_room, 0};
-  const long fd = sys::call(__NR_memfd_create, sys::word("heapledger-watch"), 1 /* MFD_CLOEXEC */);
-  if (fd < 0) return {wire::watch_obstacle::no_memfd, static_cast<int>(-fd)};
-  char* const at = begin_of(index);
-  void* private_view = nullptr;
-  watch_trouble trouble{wire::watch_obstacle::no_address_room, 0};
-  if (const long cut = sys::ftruncate(static_cast<int>(fd), arena_bytes); cut != 0)
-    trouble.error = static_cast<int>(-cut);
-  if (trouble.error == 0) private_view = map_unlocked(nullptr, MAP_PRIVATE, static_cast<int>(fd));
-  if (private_view != nullptr && map_unlocked(at, MAP_SHARED | MAP_FIXED, static_cast<int>(fd)) != nullptr)
-    trouble.obstacle = wire::watch_obstacle::none;
-  sys::close(static_cast<int>(fd));
-  if (trouble.obstacle == wire::watch_obstacle::none && sys::madvise(at, arena_bytes, MADV_DONTFORK) != 0)
-    trouble.obstacle = wire::watch_obstacle::no_fork_handler;
-  if (trouble.obstacle == wire::watch_obstacle::none && !arming_works(at))
-    trouble.obstacle = wire::watch_obstacle::no_arming;
-  if (trouble.obstacle != wire::watch_obstacle::none) {
-    if (private_view != nullptr) sys::munmap(private_view, arena_bytes);
-    reserve(at, arena_bytes, MAP_FIXED);
-    return trouble;
-  }
-  arenas[index] = {arena_state::shared, false, 0, 0, private_view};
-  return trouble;
+void join_next(std::uint32_t index) {
+  arenas[index].slots += arenas[index + 1].slots;
+  --arena_count;
+  __builtin_memmove(&arenas[index + 1], &arenas[index + 2], (arena_count - index - 1) * sizeof(arena));
 }
 
-void drop_arena(std::uint32_t index) {
+// Nothing is there any more but the reservation; one with its neighbours that are so too.
+void leave_absent(std::uint32_t index) {
+  arena& left = arenas[index];
+  left = {left.first, left.slots, 0, 0, nullptr, arena_state::absent, false};
+  if (index + 1 < arena_count && arenas[index + 1].state == arena_state::absent) join_next(index);
+  if (index != 0 && arenas[index - 1].state == arena_state::absent) join_next(index - 1);
+}
+
+void drop(std::uint32_t index) {
   arena& gone = arenas[index];
-  reserve(begin_of(index), arena_bytes, MAP_FIXED);
-  if (gone.private_view != nullptr) sys::munmap(gone.private_view, arena_bytes);
-  gone = {};
+  reserve_again(address_of(gone.first), gone.slots, reservation::over);
+  unmap_view(gone.private_view, gone.slots);
+  leave_absent(index);
 }
 
 void push(run_queue& queue, std::uint32_t slot) {
@@ -148,69 +102,87 @@ std::uint32_t pop(run_queue& queue) {
   return slot;
 }
 
-std::uint32_t from_arena(std::uint32_t index, unsigned order) {
-  arena& in = arenas[index];
-  if (in.state != arena_state::shared || in.used + (1u << order) > arena_slots) return no_slot;
-  const std::uint32_t slot = index * arena_slots + in.used;
-  in.used += 1u << order;
-  links[slot].order = static_cast<std::uint8_t>(order);
-  if (slot + (1u << order) > high_slots) high_slots = slot + (1u << order);
-  return slot;
-}
-
-std::uint32_t fresh_run(unsigned order, watch_trouble& trouble) {
-  for (std::uint32_t i = 0; i < arena_count; ++i)
-    if (const std::uint32_t slot = from_arena(i, order); slot != no_slot) return slot;
-  for (std::uint32_t i = 0; i < arena_count; ++i)
-    if (arenas[i].state == arena_state::absent) {
-      trouble = make_arena(i);
-      return trouble.obstacle == wire::watch_obstacle::none ? from_arena(i, order) : no_slot;
-    }
-  return no_slot;
-}
-
-// Those of arenas that are not shared any more.
+// Without those in arenas that are not shared any more.
 void filter(run_queue& queue) {
   run_queue kept{};
   for (std::uint32_t left = queue.count, slot = queue.first; left != 0; --left) {
     const std::uint32_t next = links[slot].next;
-    if (arenas[slot / arena_slots].state == arena_state::shared) push(kept, slot);
+    if (arenas[find(slot)].state == arena_state::shared) push(kept, slot);
     slot = next;
   }
   queue = kept;
 }
 
+// A shared arena in the largest stretch where there is none.
+watch_trouble make_arena(std::uint32_t least_slots, std::uint32_t& index) {
+  index = arena_count;
+  for (std::uint32_t i = 0; i < arena_count; ++i)
+    if (arenas[i].state == arena_state::absent && arenas[i].slots >= least_slots &&
+        (index == arena_count || arenas[i].slots > arenas[index].slots))
+      index = i;
+  if (index == arena_count) return {};
+  if (arenas[index].slots > arena_slots && !cut(index, arena_slots)) {
+    index = arena_count;
+    return {};
+  }
+  arena& made = arenas[index];
+  watch_trouble trouble{wire::watch_obstacle::no_address_room, 0};
+  if (made.slots <= arena_slot_limit()) trouble = map_arena(address_of(made.first), made.slots, made.private_view);
+  if (trouble.obstacle == wire::watch_obstacle::none)
+    made.state = arena_state::shared;
+  else
+    leave_absent(index);
+  return trouble;
+}
+
+std::uint32_t from_arena(std::uint32_t index, unsigned order) {
+  arena& in = arenas[index];
+  if (in.state != arena_state::shared || in.used + (1u << order) > in.slots) return no_slot;
+  const std::uint32_t slot = in.first + in.used;
+  in.used += 1u << order;
+  links[slot].order = static_cast<std::uint8_t>(order);
+  current = index;
+  return slot;
+}
+
+std::uint32_t fresh_run(unsigned order, watch_trouble& trouble) {
+  if (current < arena_count)
+    if (const std::uint32_t slot = from_arena(current, order); slot != no_slot) return slot;
+  for (std::uint32_t i = 0; i < arena_count; ++i)
+    if (const std::uint32_t slot = from_arena(i, order); slot != no_slot) return slot;
+  std::uint32_t made = 0;
+  trouble = make_arena(1u << order, made);
+  return trouble.obstacle == wire::watch_obstacle::none && made < arena_count ? from_arena(made, order) : no_slot;
+}
+
 }  // namespace
 
 watch_trouble reserve_window(std::uint32_t& slot_limit) {
-  slot_limit = arena_count * arena_slots;
+  slot_limit = static_cast<std::uint32_t>(window.bytes / wire::watch_slot_bytes);
   if (window.bytes != 0) return {};
-  constexpr watch_trouble no_room{wire::watch_obstacle::no_address_room, 12 /* ENOMEM */};
-  // A program that limits its address space must find it as large as without us: we take a small part, twice.
-  const std::uint64_t most = limit_of(RLIMIT_AS) / 32;
-  std::uint32_t count = arena_limit;
-  while (count != 0 && count * arena_bytes > most) count /= 2;
+  std::uint32_t slots = wire::watch_slot_capacity;
+  while (slots >= arena_slots && slots > window_slot_limit()) slots /= 2;
   std::uint64_t base = 0;
-  while (count != 0 && (base = reserve_aligned(count * arena_bytes)) == 0) count /= 2;
-  if (base == 0) return no_room;
-  links = static_cast<slot_link*>(own_map(sizeof(slot_link) * count * arena_slots));
+  while (slots >= arena_slots && (base = reserve_slots(slots)) == 0) slots /= 2;
+  if (base == 0) return {wire::watch_obstacle::no_address_room, 12 /* ENOMEM */};
+  links = static_cast<slot_link*>(own_map(sizeof(slot_link) * slots));
   if (links == nullptr) {
-    sys::munmap(reinterpret_cast<void*>(base), count * arena_bytes);
-    return no_room;
+    sys::call(__NR_munmap, base, slots * wire::watch_slot_bytes);
+    return {wire::watch_obstacle::no_address_room, 12};
   }
-  arena_count = count;
-  slot_limit = count * arena_slots;
+  arenas[0] = {0, slots, 0, 0, nullptr, arena_state::absent, false};
+  arena_count = 1;
+  slot_limit = slots;
   window.base = base;
-  __atomic_store_n(&window.bytes, count * arena_bytes, __ATOMIC_RELEASE);
+  __atomic_store_n(&window.bytes, slots * wire::watch_slot_bytes, __ATOMIC_RELEASE);
   return {};
 }
 
 watch_trouble try_arena() {
   for (std::uint32_t i = 0; i < arena_count; ++i)
     if (arenas[i].state == arena_state::shared) return {};
-  for (std::uint32_t i = 0; i < arena_count; ++i)
-    if (arenas[i].state == arena_state::absent) return make_arena(i);
-  return {wire::watch_obstacle::no_address_room, 0};
+  std::uint32_t made = 0;
+  return make_arena(1, made);
 }
 
 std::uint32_t take_run(std::uint64_t slots, watch_trouble& trouble) {
@@ -222,7 +194,7 @@ std::uint32_t take_run(std::uint64_t slots, watch_trouble& trouble) {
   if (freed.count <= kept_freed_slots >> order) slot = fresh_run(order, trouble);
   if (slot == no_slot && freed.count != 0) slot = pop(freed);
   if (slot == no_slot) return slot;
-  ++arenas[slot / arena_slots].runs;
+  ++arenas[find(slot)].runs;
   links[slot].occupied = true;
   return slot;
 }
@@ -232,73 +204,79 @@ std::uint32_t run_length(std::uint32_t slot) {
 }
 
 bool is_apart(std::uint32_t slot) {
-  return arenas[slot / arena_slots].state == arena_state::apart;
+  return arenas[find(slot)].state == arena_state::apart;
 }
 
 void give_run(std::uint32_t slot) {
-  const std::uint32_t index = slot / arena_slots;
-  arena& from = arenas[index];
-  char* const at = address_of(slot);
   if (!links[slot].occupied) return;  // freed twice, where nothing is booked
   links[slot].occupied = false;
+  const std::uint32_t index = find(slot);
+  arena& from = arenas[index];
   --from.runs;
+  if (from.parting) return;  // it is becoming apart, and the run goes with it
   if (from.state == arena_state::shared) {
-    // EINVAL: locked into memory
-    if (sys::madvise(at, run_length(slot) * wire::watch_slot_bytes, MADV_REMOVE) == -22) {
-      sys::call(__NR_munlock, sys::word(begin_of(index)), arena_bytes);
-      sys::madvise(at, run_length(slot) * wire::watch_slot_bytes, MADV_REMOVE);
-    }
-    push(queues[links[slot].order], slot);
+    if (empty_slots(address_of(slot), run_length(slot))) push(queues[links[slot].order], slot);
   } else if (from.runs == 0) {
-    drop_arena(index);
+    drop(index);
   } else {
-    sys::madvise(at, run_length(slot) * wire::watch_slot_bytes, MADV_DONTNEED);
+    sys::madvise(address_of(slot), run_length(slot) * wire::watch_slot_bytes, MADV_DONTNEED);
   }
-}
-
-std::uint32_t slots_ever_used() {
-  return high_slots;
 }
 
 void privatise_arenas() {
   for (std::uint32_t i = 0; i < arena_count; ++i) {
     arena& each = arenas[i];
-    if (each.state != arena_state::shared || each.runs == 0) continue;
-    constexpr int move_here = 1 | 2;  // MREMAP_MAYMOVE | MREMAP_FIXED
-    each.parting = sys::call(__NR_mremap, sys::word(static_cast<char*>(each.private_view)), arena_bytes, arena_bytes,
-                             move_here, sys::word(begin_of(i))) > 0;
+    if (each.state == arena_state::shared && each.runs != 0)
+      each.parting = move_view(each.private_view, address_of(each.first), each.used);
   }
 }
 
 void part_from_child(void (*apart)(std::uint32_t slot)) {
   bool any = false;
   for (std::uint32_t i = 0; i < arena_count; ++i) {
-    arena& each = arenas[i];
-    if (!each.parting) continue;
+    if (!arenas[i].parting) continue;
     any = true;
-    each.parting = false;
-    each.state = arena_state::apart;
-    each.private_view = nullptr;
-    for (std::uint32_t at = 0; at < each.used; at += run_length(i * arena_slots + at)) apart(i * arena_slots + at);
+    char* const rest = arenas[i].private_view + arenas[i].used * wire::watch_slot_bytes;
+    if (arenas[i].used < arenas[i].slots) {
+      if (cut(i, arenas[i].used))
+        arenas[i + 1].private_view = rest;  // goes on
+      else
+        unmap_view(rest, arenas[i].slots - arenas[i].used);
+    }
+    arena& parted = arenas[i];
+    parted.state = arena_state::apart;
+    parted.private_view = nullptr;
+    parted.parting = false;
+    for (std::uint32_t at = 0; at < parted.used; at += run_length(parted.first + at)) apart(parted.first + at);
   }
   if (!any) return;
   for (run_queue& queue : queues) filter(queue);
+  for (std::uint32_t i = arena_count; i-- != 0;)
+    if (arenas[i].state == arena_state::apart && arenas[i].runs == 0) drop(i);
 }
 
 void keep_inherited() {
-  for (std::uint32_t i = 0; i < arena_count; ++i) {
-    arena& each = arenas[i];
-    if (each.state == arena_state::absent) continue;
-    if (each.parting || each.state == arena_state::apart) {
-      each.parting = false;
-      each.state = arena_state::apart;
-      each.private_view = nullptr;
-      continue;
+  for (std::uint32_t i = arena_count; i-- != 0;) {
+    if (arenas[i].state == arena_state::apart || arenas[i].state == arena_state::absent) continue;
+    std::uint32_t hole = i;
+    if (arenas[i].parting) {
+      arenas[i].parting = false;
+      char* const view = arenas[i].private_view;
+      arenas[i].private_view = nullptr;
+      const std::uint32_t used = arenas[i].used, rest = arenas[i].slots - used;
+      if (rest != 0) unmap_view(view + used * wire::watch_slot_bytes, rest);
+      const bool is_cut = rest != 0 && cut(i, used);
+      arenas[i].state = arena_state::apart;
+      if (!is_cut) {
+        if (rest != 0) reserve_again(address_of(arenas[i].first + used), rest, reservation::where_free);
+        continue;
+      }
+      hole = i + 1;
     }
-    // Not inherited: a hole, which must not become part of anything else.
-    reserve(begin_of(i), arena_bytes, MAP_FIXED_NOREPLACE);
-    if (each.private_view != nullptr) sys::munmap(each.private_view, arena_bytes);
-    each = {};
+    // Not inherited, and nothing else must get the addresses.
+    unmap_view(arenas[hole].private_view, arenas[hole].slots);
+    reserve_again(address_of(arenas[hole].first), arenas[hole].slots, reservation::where_free);
+    leave_absent(hole);
   }
   for (run_queue& queue : queues) queue = {};
 }

@@ -104,7 +104,7 @@ bool arm(const wire::watch_request& request) {
     std::uint32_t end = first.slot + run_length(first.slot);
     for (; done < stop; ++done) {
       const wire::watch_arm more{read(segment.watch_arms[done].slot), read(segment.watch_arms[done].serial)};
-      if (more.slot != end || more.slot % arena_slots == 0 || !may_arm(more)) break;
+      if (more.slot != end || !may_arm(more)) break;
       end += run_length(more.slot);
     }
     // In between nobody must take absent pages for untouched since the time before.

@@ -17,6 +17,9 @@ struct watch_order {
 };
 
 HL_INTERNAL extern std::uint32_t watch_lock;
+// This thread is forking and holds the lock. Prepare handlers that were registered before ours run meanwhile, and may
+// allocate and free.
+HL_INTERNAL extern constinit thread_local bool watch_held_by_fork;
 HL_INTERNAL extern watch_order watch_in_force;
 
 void stop_watch();  // with the lock held: nobody has moved the lease on

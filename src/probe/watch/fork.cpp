@@ -8,9 +8,11 @@
 #include "probe/watch/watch.hpp"
 
 namespace heapledger::probe {
+
+constinit thread_local bool watch_held_by_fork = false;
+
 namespace {
 
-constinit thread_local bool holds_lock = false;
 constinit std::uint64_t mask_before = 0;  // under the lock
 
 void hold() {
@@ -20,11 +22,11 @@ void hold() {
   while (__atomic_exchange_n(&watch_lock, 2u, __ATOMIC_ACQUIRE) != 0)
     sys::call(__NR_futex, sys::word(&watch_lock), 128 /* FUTEX_WAIT_PRIVATE */, 2);
   mask_before = before;
-  holds_lock = true;
+  watch_held_by_fork = true;
 }
 
 void release() {
-  holds_lock = false;
+  watch_held_by_fork = false;
   const std::uint64_t before = mask_before;
   __atomic_store_n(&watch_lock, 0u, __ATOMIC_RELEASE);
   sys::call(__NR_futex, sys::word(&watch_lock), 129 /* FUTEX_WAKE_PRIVATE */, 1);
@@ -53,7 +55,7 @@ void before_fork() {
 }
 
 void in_parent() {
-  if (holds_lock) {
+  if (watch_held_by_fork) {
     if (segment.header != nullptr) {
       ++segment.header->watch.forks;
       part_from_child(set_apart);
@@ -65,7 +67,7 @@ void in_parent() {
 
 void in_child() {
   __atomic_store_n(&watch_forks, 0, __ATOMIC_SEQ_CST);
-  if (!holds_lock) return;
+  if (!watch_held_by_fork) return;
   keep_inherited();
   release();
 }

@@ -147,7 +147,7 @@ void* place(books& own, const watch_offer& offer) {
   add(suspect->offered, 1);
   add(suspect->offered_bytes, offer.bytes);
   const std::uint32_t chance = __atomic_load_n(&suspect->chance, __ATOMIC_RELAXED);
-  if (draw(own) > chance) return nullptr;
+  if (draw(own) > chance || watch_held_by_fork) return nullptr;
   lock_guard held(watch_lock);
   ++suspect->chosen;
   wire::watch_answer& answer = segment.header->watch;
@@ -171,13 +171,20 @@ void* place(books& own, const watch_offer& offer) {
   return record(found, offer, index, chance, now_ns);
 }
 
-void leave_slot(void* block) {
-  lock_guard held(watch_lock);
+namespace {
+void empty_slot(void* block) {
   const std::uint32_t index = slot_of(block);
   if (segment.header != nullptr && index < segment.header->watch.slot_count &&
       known_here(segment.watch_slots[index], block))
     count_end(segment.watch_slots[index]);
   give_run(index);
+}
+}  // namespace
+
+void leave_slot(void* block) {
+  if (HL_UNLIKELY(watch_held_by_fork)) return empty_slot(block);
+  lock_guard held(watch_lock);
+  empty_slot(block);
 }
 
 std::uint32_t account_in_slot(const void* block) {
