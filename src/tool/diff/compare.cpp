@@ -77,7 +77,8 @@ class matcher {
     const auto [found, added] = frames_.try_emplace(std::tuple(same_function(function), module_name, place),
                                                     static_cast<std::uint32_t>(result_.frames_.size()));
     if (added) {
-      result_.frames_.push_back({function, module == nullptr ? std::string_view() : std::string_view(module->path)});
+      const std::string_view path = module == nullptr ? std::string_view() : std::string_view(module->path);
+      result_.frames_.push_back({function, path, function.empty() && place == 0});
       const bool runtime = module != nullptr && analyse::is_system_runtime(module->path);
       result_.is_start_.push_back(function.empty() ? runtime : analyse::is_start_code(function));
     }

@@ -37,7 +37,8 @@ std::string signed_text(measure by, std::int64_t value) {
 std::string share_text(std::int64_t before, std::int64_t change) {
   if (change == 0) return "the same";
   if (before <= 0) return "new";
-  return fmt::format("{:+.1f} %", 100.0 * static_cast<double>(change) / static_cast<double>(before));
+  const double share = static_cast<double>(change) / static_cast<double>(before);
+  return share < 10 ? fmt::format("{:+.1f} %", 100 * share) : fmt::format("{:.1f} times", share + 1);
 }
 
 const char* measure_words(measure by) {
@@ -106,11 +107,13 @@ void write_stack(page& page, const diff::comparison& compared, const diff::stack
     if (const std::uint32_t line = analyse::line_number(p, frames[i].place); line != 0) caller.lines.push_back(line);
     caller.cycle = frames[i].cycle;
     caller.times = frames[i].times;
-    const std::string words = caller.cycle > 1 ? fmt::format(" (the {} above x{})", caller.cycle, caller.times) : "";
+    std::string words = compared.frames()[frames[i].frame].any_nameless ? " and other nameless code" : "";
+    if (caller.cycle > 1) words += fmt::format(" (the {} above x{})", caller.cycle, caller.times);
     page.line(frame_line(p, i == first ? margin : fmt::format("{}  ", margin), caller, page.width(), words));
   }
   if (end < frames.size()) {
-    page.line(fmt::format("{}  ... ({} more)", margin, counted(frames.size() - end, "caller", "callers")), tone::faint);
+    page.line(fmt::format("{}  ... ({})", margin, counted(frames.size() - end, "more caller", "more callers")),
+              tone::faint);
   }
   if (!change.scope->empty()) {
     std::string path;
