@@ -68,6 +68,16 @@ class GeneratedCode(unittest.TestCase):
                 for line in calls:  # through a table: the next allocator's function, and its usable size where that is a call
                     self.assertIn("*", line, calls)
 
+    def test_fast_paths_know_nothing_of_the_leak_watch(self):
+        """A suspect is one whose events come another way; nobody asks on this one."""
+        address, = re.findall(r"^0*(\w+) \w _ZN10heapledger5probe8watchingE$", run("nm", PROBE), re.MULTILINE)
+        of_watching = re.compile(rf"# ({address}|{int(address, 16) + 4:x}) <")
+        account, = re.findall(r" [tT] (_ZN10heapledger5probe18other_account_cellE\w+)$", run("nm", PROBE), re.MULTILINE)
+        self.assertTrue(any(of_watching.search(line) for line in self.fast_path(account)), "where it is asked")
+        for name in FAST:
+            with self.subTest(function=name):
+                self.assertEqual([line for line in self.fast_path(name) if of_watching.search(line)], [])
+
     def test_scopes_take_no_lock(self):
         """Entering a scope, and events in one, while nothing is published or refused."""
         symbols = run("nm", PROBE)

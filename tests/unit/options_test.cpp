@@ -195,7 +195,7 @@ TEST(commands, unknown_ones_get_a_suggestion) {
   EXPECT_SAYS(refusal({"rnu", "ls"}), "did you mean run?");
   EXPECT_SAYS(refusal({"--verison"}), "did you mean --version?");
   EXPECT_SAYS(refusal({"xyzzy"}), "heapledger --help");
-  for (const char* later : {"top", "diff", "leaks", "attach", "detach", "start", "stop", "snapshot", "mark", "ps"}) {
+  for (const char* later : {"top", "leaks", "attach", "detach", "start", "stop", "snapshot", "mark", "ps"}) {
     EXPECT_SAYS(refusal({later}), "not in this version");
   }
 }
@@ -230,6 +230,37 @@ TEST(suggest, measures_distance) {
   EXPECT_EQ(nearest("--outp", known), "--output");
   EXPECT_EQ(nearest(std::string(100'000, 'x'), known), "");
   EXPECT_EQ(nearest("--zebra", known), "");
+}
+
+TEST(export_options, the_format_is_asked_for_and_checked) {
+  const auto result = parsed({"export", "--format", "folded", "--by", "count", "-o", "x", "-f", "a.hlp"});
+  const auto* options = std::get_if<export_options>(&result);
+  ASSERT_NE(options, nullptr);
+  EXPECT_EQ(options->format, "folded");
+  EXPECT_EQ(options->by, "count");
+  EXPECT_EQ(options->output, "x");
+  EXPECT_TRUE(options->force);
+  EXPECT_EQ(options->file, "a.hlp");
+  EXPECT_SAYS(refusal({"export", "a.hlp"}), "add --format pprof, heaptrack");
+  EXPECT_SAYS(refusal({"export", "--format", "svg", "a.hlp"}), "'svg' is none of pprof");
+  EXPECT_SAYS(refusal({"export", "--format", "massif", "--by", "live", "a.hlp"}), "--by says nothing for massif");
+  EXPECT_SAYS(refusal({"export", "--format", "folded", "--by", "size", "a.hlp"}), "'size' is none of");
+  EXPECT_SAYS(refusal({"export", "--format", "folded"}), "which profile?");
+}
+
+TEST(diff_options, two_profiles_and_limits_that_can_be_meant) {
+  const auto result =
+      parsed({"diff", "--fail-above", "peak=5%", "--fail-above=live=0", "a.hlp", "b.hlp", "--top", "3"});
+  const auto* options = std::get_if<diff_options>(&result);
+  ASSERT_NE(options, nullptr);
+  EXPECT_EQ(options->old_file, "a.hlp");
+  EXPECT_EQ(options->new_file, "b.hlp");
+  EXPECT_EQ(options->fail_above, (words{"peak=5%", "live=0"}));
+  EXPECT_EQ(options->top, 3U);
+  EXPECT_SAYS(refusal({"diff", "a.hlp"}), "type: heapledger diff OLD.hlp NEW.hlp");
+  EXPECT_SAYS(refusal({"diff", "--fail-above", "much", "a", "b"}), "'much' is no limit; write [MEASURE=]AMOUNT");
+  EXPECT_SAYS(refusal({"diff", "--fail-above", "count=5k", "a", "b"}), "which has no unit");
+  EXPECT_SAYS(refusal({"diff", "--by", "temporary", "--fail-above", "5MB", "a", "b"}), "which has no unit");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // to after its last destructor.
 #pragma once
 
+#include "probe/base/attributes.hpp"
+
 #include "probe/account/books.hpp"
 #include "probe/account/tag.hpp"
 
@@ -17,7 +19,7 @@ struct process_state {
   std::uint64_t loader_start = 0;                        // ld.so's code
   std::uint64_t loader_bytes = 0;
 };
-extern process_state state;
+HL_INTERNAL extern process_state state;
 
 // A tag made by an ancestor before a fork: whether one of their keys fits.
 bool inherited_tag(const void* block, std::uint64_t word);
@@ -33,7 +35,7 @@ HL_COLD void begin();
 bool beginning();  // in begin(): what is allocated now serves the dynamic linker's own lookups
 
 // constinit here too: without it every access goes through a wrapper that asks for a dynamic initialiser.
-extern constinit thread_local books* this_thread;
+HL_INTERNAL extern constinit thread_local books* this_thread;
 
 // This thread's books when they are not at hand: first events, forks, nested events. nullptr: the event goes unbooked.
 HL_COLD books* find_books(const void* at);

@@ -69,6 +69,11 @@ void begin(scope_record& record, scope_record* parent, const scope_budget& budge
     record.limited = record.limited || budget.limit[r] != no_limit;
     record.committed[r] = 0;
   }
+  record.reserve_bytes = 0;
+  if (budget.limit[live] != no_limit) {
+    record.reserve_bytes = budget.reserve_bytes < budget.limit[live] ? budget.reserve_bytes : budget.limit[live];
+    record.limit[live] -= record.reserve_bytes;
+  }
   record.fail = budget.fail;
   record.gated = record.limited || (parent != nullptr && parent->gated);
   record.revoking = 0;

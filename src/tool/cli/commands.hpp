@@ -8,6 +8,7 @@
 
 namespace heapledger::cli {
 
+inline constexpr int exit_worse = 1;  // what diff finds
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_failure = 125;  // our own failure, or a file that cannot be read
 inline constexpr int exit_not_executable = 126;
@@ -39,6 +40,17 @@ struct report_options {
   std::vector<std::string> debug_paths;  // extra places for debug files
 };
 int report(const report_options& options);
+
+struct diff_options {
+  std::string old_file;
+  std::string new_file;
+  bool json = false;
+  std::string by;                       // empty: peak
+  std::uint32_t top = 0;                // 0: ten places in text, everything in JSON
+  std::vector<std::string> fail_above;  // as diff::parse_gate takes them
+  std::vector<std::string> debug_paths;
+};
+int diff_profiles(const diff_options& options);
 
 struct html_options {
   std::string file;

@@ -45,6 +45,10 @@ class checked_layout {
     add<wire::pool_kind>("kinds of pools", header.pool_kinds, header.pool_kind_count);
     add<wire::pool>("pools", header.pools, header.pool_count);
     add<wire::pool_site>("pool sites", header.pool_sites, header.pool_site_count);
+    add<std::uint32_t>("watch marks", header.watch_marks, 0);  // their counts are for who reads them
+    add<wire::watch_suspect>("watch suspects", header.watch_suspects, 0);
+    add<wire::watch_slot>("watch slots", header.watch_slots, 0);
+    add<wire::watch_arm>("watch arms", header.watch_arms, 0);
     check_overlap();
     std::uint64_t total = 0;
     for (const auto& part : extents_) {
