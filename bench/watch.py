@@ -53,6 +53,13 @@ def operations(programs, probe, folder):
     settle()
     plain = timed(lambda: app("alloc", "m", 0, BLOCKS, 40))
     account = [a[0] for a in tool("accounts") if a[1] == BLOCKS][0]
+    pairs = 40 * BLOCKS
+    app("churn", 1, 777, 100)
+    churner = [a[0] for a in tool("accounts") if a[1] == 777][0]
+    usual = min(timed(lambda: app("churn", 1, pairs, 100)) for _ in range(5))
+    tool("suspect", churner, 1e-9, 1)
+    settle()
+    offered = min(timed(lambda: app("churn", 1, pairs, 100)) for _ in range(5))
     tool("suspect", account, 1, BLOCKS)
     settle()
     placed = timed(lambda: app("alloc", "m", 0, BLOCKS, 40))
@@ -64,6 +71,8 @@ def operations(programs, probe, folder):
         app("read", block)
     asked_all = statistics.median(tool("time", BLOCKS)[0] for _ in range(9))
     print(f"{BLOCKS} watched blocks of 40 bytes, {'PAGEMAP_SCAN' if scans else 'read of pagemap'}")
+    print(f"  malloc and free             {usual / pairs * 1e9:8.0f} ns a pair")
+    print(f"  of a suspect, not chosen    {offered / pairs * 1e9:8.0f} ns a pair")
     print(f"  allocate, not watched       {plain / BLOCKS * 1e9:8.0f} ns each")
     print(f"  allocate into a slot        {placed / BLOCKS * 1e9:8.0f} ns each")
     print(f"  arm all (with the asking)   {armed * 1e3:8.1f} ms")
@@ -107,7 +116,7 @@ def compile_once(command, programs, probe, segment, suspects):
 
 def compiler(programs, probe, folder, rounds):
     source = pathlib.Path(__file__).parent / "programs/regex_file.cpp"
-    options = ["-std=c++20", "-O2"]
+    options = ["-std=c++20", "-O0"]  # most of it is allocation
     preprocessed = folder / "regex_file.ii"
     subprocess.run(["g++", *options, "-E", "-o", preprocessed, source], check=True)
     cc1plus = subprocess.run(["g++", "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True)
@@ -121,7 +130,8 @@ def compiler(programs, probe, folder, rounds):
             seconds, placed[name] = compile_once(command, programs, probe, segment, suspects)
             times[name].append(seconds)
             segment.unlink()
-    print(f"cc1plus on {source.name}, processor time over that of the profile in the same round, {rounds} rounds")
+        print(f"  round {turn + 1}: " + ", ".join(f"{name} {times[name][-1]:.2f} s" for name, _ in kinds), flush=True)
+    print(f"cc1plus -O0 on {source.name}, processor time over that of the profile in the same round, {rounds} rounds")
     for name, _ in kinds[1:]:
         ratios = [a / b for a, b in zip(times[name], times["profile"])]
         print(f"  {name:20} {statistics.median(ratios):6.3f}  ({min(ratios):.3f}..{max(ratios):.3f})"

@@ -243,11 +243,15 @@ account_cell other_account_cell(books& own, std::uint64_t path) {
     std::uint32_t account = accounts.find(path);
     if (HL_UNLIKELY(account == 0)) account = make_account(own, path);
     look_at_watch();
-    if (is_suspect(account)) return suspect_cell(own, account);
+    if (is_suspect(account)) {
+      known = {path, account, recent_accounts::suspect};
+      return suspect_cell(own, account);
+    }
     known = {path, account, segment.account_keys[account].owner == own.id};
     own.recent.missed();
   }
   const std::uint32_t account = known.account;
+  if (HL_UNLIKELY(known.owned == recent_accounts::suspect)) return suspect_cell(own, account);
   wire::cell& cell = own.cell_of(account);
   if (HL_LIKELY(&cell != &nowhere[1])) {
     own.recent_account = account;

@@ -12,10 +12,12 @@ class recent_accounts {
   static constexpr unsigned first_bits = 8, last_bits = 14;
   static constexpr std::size_t initial_bytes() { return sizeof(entry) << first_bits; }
 
+  static constexpr std::uint32_t suspect = 2;
   struct entry {
     std::uint64_t path;
     std::uint32_t account;
-    std::uint32_t owned;  // 1: the thread owns the account, now and for ever
+    std::uint32_t
+        owned;  // 1: the thread owns the account, now and for ever; `suspect`: the leak watch wants its events
   };
 
   // `memory` holds initial_bytes() zeroed bytes.
