@@ -1,8 +1,8 @@
 // The segment: one file per process, mapped MAP_SHARED by the probe, read from outside by the tool.
 //
-// The probe is its only writer and never waits for a reader. A reader copies what it needs, checks every index
-// against the capacities in *its own* copy of the header, and only then uses it: the file may come from a crashed,
-// a still running, or a hostile process.
+// The probe is its only writer, but for the requests in watch.hpp, and never waits for a reader. A reader copies what
+// it needs, checks every index against the capacities in *its own* copy of the header, and only then uses it: the file
+// may come from a crashed, a still running, or a hostile process.
 //
 //   header (one page) | regions, each an array with a capacity fixed at creation and a count that only grows
 //
@@ -18,10 +18,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/watch.hpp"
+
 namespace heapledger::wire {
 
 inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
-inline constexpr std::uint32_t segment_version = 3;
+inline constexpr std::uint32_t segment_version = 4;
 inline constexpr std::size_t header_bytes = 16384;
 
 struct region {
@@ -206,6 +208,7 @@ struct segment_header {
   std::uint32_t reserved0;
 
   region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes;
+  region watch_marks, watch_suspects, watch_slots, watch_arms;  // see watch.hpp; their counts are in it too
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;
@@ -237,6 +240,9 @@ struct segment_header {
   check_result check;
 
   fold_journal folds[fold_stripes];
+
+  watch_request watch_asked;
+  watch_answer watch;
 };
 static_assert(sizeof(segment_header) <= header_bytes);
 

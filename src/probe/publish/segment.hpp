@@ -41,6 +41,10 @@ struct segment_view {
   table<char> strings;
   table<wire::error> errors;
   table<wire::scope> scopes;
+  table<std::uint32_t> watch_marks;
+  table<wire::watch_suspect> watch_suspects;
+  table<wire::watch_slot> watch_slots;
+  table<wire::watch_arm> watch_arms;
 };
 
 extern segment_view segment;

@@ -42,6 +42,10 @@ class checked_layout {
     add<char>("strings", header.strings, header.string_bytes);
     add<wire::error>("errors", header.errors, header.error_count);
     add<wire::scope>("scopes", header.scopes, header.scope_count);
+    add<std::uint32_t>("watch marks", header.watch_marks, 0);  // their counts are for who reads them
+    add<wire::watch_suspect>("watch suspects", header.watch_suspects, 0);
+    add<wire::watch_slot>("watch slots", header.watch_slots, 0);
+    add<wire::watch_arm>("watch arms", header.watch_arms, 0);
     check_overlap();
     std::uint64_t total = 0;
     for (const auto& part : extents_) {
