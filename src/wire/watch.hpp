@@ -27,7 +27,8 @@ struct alignas(64) watch_request {
   std::uint32_t suspect_count;    // watch_suspects below this likewise
   std::uint32_t arm_batch;        // serial of what is in watch_arms: a new one asks for the batch
   std::uint32_t arm_count;        // how many of them
-  std::uint32_t reserved[3];
+  std::uint32_t mark_sequence;    // counts changes of marks: threads then forget which accounts are none
+  std::uint32_t reserved[2];
 };
 static_assert(sizeof(watch_request) == 64);
 
@@ -54,17 +55,17 @@ struct alignas(64) watch_answer {
   std::uint32_t slot_limit;     // and can be
   std::uint32_t arm_batch;      // the batch being worked on
   std::uint32_t arm_done;       // how many of it are done; the tool makes a new batch when all are
-  std::uint32_t live_blocks;    // in slots, watched or apart
-  std::uint32_t apart_blocks;
-  std::uint64_t live_bytes;
-  std::uint64_t placed;        // blocks ever placed
-  std::uint64_t freed;         // of them
-  std::uint64_t refused_most;  // chosen, not placed: most_blocks, most_bytes, most_each_bytes, watch_suspect::most
-  std::uint64_t refused_room;  // chosen, not placed: no slot or no memory
-  std::uint64_t forks;         // that found watched blocks
-  std::uint64_t set_apart;     // blocks ever taken out of the watch by a fork
-  std::uint64_t locked_arms;   // arming that mlock made harder: the pages stay in memory
-  std::uint64_t failed_arms;   // arming that the kernel refused
+  std::uint32_t live_blocks;    // in slots, and watched
+  std::uint32_t apart_blocks;   // in slots, and not watched any more
+  std::uint64_t live_bytes;     // watched
+  std::uint64_t placed;         // blocks ever placed
+  std::uint64_t freed;          // of them
+  std::uint64_t refused_most;   // chosen, not placed: most_blocks, most_bytes, most_each_bytes, watch_suspect::most
+  std::uint64_t refused_room;   // chosen, not placed: no slot or no memory
+  std::uint64_t forks;          // that found watched blocks
+  std::uint64_t set_apart;      // blocks ever taken out of the watch by a fork
+  std::uint64_t locked_arms;    // arming that mlock made harder: the pages stay in memory
+  std::uint64_t failed_arms;    // arming that the kernel refused
 };
 static_assert(sizeof(watch_answer) == 128);
 

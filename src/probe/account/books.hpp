@@ -57,6 +57,7 @@ struct books {
   bool gated;               // in a scope with a budget
   thread_scopes* scopes;    // nullptr until this thread met a scope
   books* next_made;         // of all books ever made
+  std::uint64_t watch_random;
   stack_walk stack;
   recent_accounts recent;
 
@@ -67,6 +68,9 @@ struct books {
   }
   void forget_code() {
     stack.forget();
+    forget_accounts();
+  }
+  void forget_accounts() {
     recent.forget();
     forget_recent();
     if (scopes != nullptr) forget_scope_accounts(*scopes);

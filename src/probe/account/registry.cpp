@@ -1,6 +1,7 @@
 #include "probe/account/registry.hpp"
 
 #include "probe/account/cells.hpp"
+#include "probe/account/watch_view.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
 
@@ -80,6 +81,7 @@ std::uint32_t registered_books() {
 }
 
 books* acquire_books(std::uint32_t thread_record) {
+  look_at_watch();
   lock_guard held(registry_lock);
   books* own = free_books;
   if (own != nullptr)

@@ -35,9 +35,12 @@ HL_COLD void free_first(void* block);
 HL_COLD void* publish_and_give(books* own, void* block);
 HL_COLD void publish_and_free(books* own, void* block);
 
-// The same with books taken by the caller, or to be found, for what is not on a fast path.
-void book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated);
-void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated);
+// The same with books taken by the caller, or to be found, for what is not on a fast path. Each returns the block,
+// which may have moved to a slot of the leak watch: with what it held if it was reallocated, else zeroed.
+[[nodiscard]] void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
+                         bool reallocated);
+[[nodiscard]] void* book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
+                                  bool reallocated);
 
 // Books the free of a block, whatever its size and the state of its tag. False: not the next allocator's, and must not
 // be passed on.

@@ -91,6 +91,7 @@ HL_EXPORT void* pvalloc(std::size_t bytes) {
 HL_EXPORT std::size_t malloc_usable_size(void* block) {
   if (block == nullptr) return 0;
   if (is_bootstrap(block)) return bootstrap_size(block);
+  if (is_watched(block)) return watched_usable(block);
   const std::size_t usable = usable_size(block);
   if (usable >= large_usable_bytes || usable < tag_bytes) return usable;
   const tag found(tag_word(block, usable));
