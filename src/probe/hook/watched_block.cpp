@@ -7,7 +7,8 @@
 namespace heapledger::probe {
 namespace {
 
-// The program finds as much room as it would have found, and an alignment as good, up to a page.
+// The program finds as much room as it would have found, and an alignment as good. What was asked for is not known any
+// more; what is aligned to a whole slot, asked for or by chance, stays where it is.
 watch_offer offer_for(void* block, const suspect_block& what) {
   const std::size_t usable = usable_size(block);
   const auto address = reinterpret_cast<std::uint64_t>(block);
@@ -72,8 +73,7 @@ HL_COLD bool release_watched(books& own, void* block, block_kind by) {
 }
 
 HL_COLD bool drop_watched(void* block) {
-  large_block found;
-  if (take_large(block, found)) leave_slot(block);
+  leave_slot(block);
   return false;
 }
 

@@ -25,6 +25,7 @@ struct arena {
 struct slot_link {
   std::uint32_t next;
   std::uint8_t order;  // of the run that begins here
+  bool occupied;
 };
 
 // Freed runs of one length, oldest first.
@@ -60,6 +61,18 @@ void* map_at(void* at, std::uint64_t bytes, int protection, int flags, int fd) {
 
 bool reserve(void* at, std::uint64_t bytes, int how) {
   return map_at(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1) == at;
+}
+
+// At a multiple of a slot: fault-around works on such multiples. 0: no room.
+std::uint64_t reserve_aligned(std::uint64_t bytes) {
+  constexpr std::uint64_t step = wire::watch_slot_bytes;
+  void* const map = map_at(nullptr, bytes + step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  if (map == nullptr) return 0;
+  const auto at = reinterpret_cast<std::uint64_t>(map);
+  const std::uint64_t base = (at + step - 1) & ~(step - 1);
+  if (base != at) sys::munmap(map, base - at);
+  if (base != at + step) sys::munmap(reinterpret_cast<void*>(base + bytes), at + step - base);
+  return base;
 }
 
 // Where mlockall asked for it, a new mapping is filled at once: this one holds 256 MiB of nothing. Without access it is
@@ -177,20 +190,17 @@ watch_trouble reserve_window(std::uint32_t& slot_limit) {
   const std::uint64_t most = limit_of(RLIMIT_AS) / 32;
   std::uint32_t count = arena_limit;
   while (count != 0 && count * arena_bytes > most) count /= 2;
-  void* base = nullptr;
-  for (; count != 0; count /= 2) {
-    base = map_at(nullptr, count * arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    if (base != nullptr) break;
-  }
-  if (base == nullptr) return no_room;
+  std::uint64_t base = 0;
+  while (count != 0 && (base = reserve_aligned(count * arena_bytes)) == 0) count /= 2;
+  if (base == 0) return no_room;
   links = static_cast<slot_link*>(own_map(sizeof(slot_link) * count * arena_slots));
   if (links == nullptr) {
-    sys::munmap(base, count * arena_bytes);
+    sys::munmap(reinterpret_cast<void*>(base), count * arena_bytes);
     return no_room;
   }
   arena_count = count;
   slot_limit = count * arena_slots;
-  window.base = reinterpret_cast<std::uint64_t>(base);
+  window.base = base;
   __atomic_store_n(&window.bytes, count * arena_bytes, __ATOMIC_RELEASE);
   return {};
 }
@@ -211,7 +221,9 @@ std::uint32_t take_run(std::uint64_t slots, watch_trouble& trouble) {
   std::uint32_t slot = no_slot;
   if (freed.count <= kept_freed_slots >> order) slot = fresh_run(order, trouble);
   if (slot == no_slot && freed.count != 0) slot = pop(freed);
-  if (slot != no_slot) ++arenas[slot / arena_slots].runs;
+  if (slot == no_slot) return slot;
+  ++arenas[slot / arena_slots].runs;
+  links[slot].occupied = true;
   return slot;
 }
 
@@ -227,6 +239,8 @@ void give_run(std::uint32_t slot) {
   const std::uint32_t index = slot / arena_slots;
   arena& from = arenas[index];
   char* const at = address_of(slot);
+  if (!links[slot].occupied) return;  // freed twice, where nothing is booked
+  links[slot].occupied = false;
   --from.runs;
   if (from.state == arena_state::shared) {
     // EINVAL: locked into memory

@@ -67,8 +67,10 @@ room find_room(const watch_offer& offer) {
   found.length = run_length(found.slot);
   const std::uint32_t end = found.slot + found.length;
   // The first pages are needed anyway; where there is no memory for them, this says so and a store would not.
-  const std::uint64_t first = bytes < 4 * page ? (bytes + page - 1) & ~(page - 1) : 4 * page;
-  const long populated = sys::madvise(address_of(found.slot), first, advice_populate_write);
+  char* const first = address_of(found.slot) + (room_before(offer) - 1) / page * page;
+  const std::uint64_t needed = bytes - (room_before(offer) - 1) / page * page;
+  const long populated =
+      sys::madvise(first, needed < 4 * page ? (needed + page - 1) & ~(page - 1) : 4 * page, advice_populate_write);
   if (end > answer.slot_limit || !commit(segment.watch_slots, end) || (populated != 0 && populated != -22)) {
     give_run(found.slot);
     found.slot = no_slot;
@@ -155,7 +157,7 @@ void* place(books& own, const watch_offer& offer) {
     ++answer.refused_most;
     return nullptr;
   }
-  const room found = offer.alignment <= page ? find_room(offer) : room{};
+  const room found = offer.alignment < wire::watch_slot_bytes ? find_room(offer) : room{};
   if (found.slot == no_slot) {
     ++answer.refused_room;
     return nullptr;
