@@ -12,8 +12,9 @@ namespace {
 
 profile watched_server() {
   sample::profile_builder builder;
-  builder.stack({{"malloc", "", 0, "/usr/lib/libc.so.6"}, {"remember", "/src/session.cpp", 40}, {"main", "/src/main.cpp", 9}},
-                sample::booked(1000, 64000, 0, 0, 64000));
+  builder.stack(
+      {{"malloc", "", 0, "/usr/lib/libc.so.6"}, {"remember", "/src/session.cpp", 40}, {"main", "/src/main.cpp", 9}},
+      sample::booked(1000, 64000, 0, 0, 64000));
   builder.stack({{"cache_put", "/src/cache.cpp", 12}, {"main", "/src/main.cpp", 10}},
                 sample::booked(100, 6400, 0, 0, 6400));
   auto& p = builder.edit();
@@ -40,8 +41,14 @@ profile watched_server() {
                     .untouched = 30,
                     .least_bytes = 64,
                     .most_bytes = 64},
-                   {.stack = 2, .verdict = "retention", .bytes = 6400, .bytes_high = 6400, .blocks = 100, .sampled = 15}};
-  watch.reachability = reachability_info{.blocks = 45, .unreachable = 30, .stopped_ns = 2'000'000, .searched_bytes = 1 << 20};
+                   {.stack = 2,
+                    .verdict = "retention",
+                    .witnesses = {},
+                    .bytes = 6400,
+                    .bytes_high = 6400,
+                    .blocks = 100,
+                    .sampled = 15}};
+  watch.reachability = reachability_info{45, 30, 2'000'000, 1 << 20, {}};
   p.leaks = watch;
   return builder.build();
 }
@@ -57,8 +64,8 @@ TEST(report_leaks, json_has_every_promised_key) {
   EXPECT_EQ(report["watched"], 45);
   EXPECT_EQ(report["losses"]["refused_room"], 2);
   const auto& leak = report["leaks"][0];
-  for (const char* key : {"stack", "verdict", "witnesses", "bytes", "bytes_low", "bytes_high", "bytes_per_hour", "blocks",
-                          "oldest_age", "sampled", "frames"})
+  for (const char* key : {"stack", "verdict", "witnesses", "bytes", "bytes_low", "bytes_high", "bytes_per_hour",
+                          "blocks", "oldest_age", "sampled", "frames"})
     EXPECT_TRUE(leak.contains(key)) << key;
   EXPECT_EQ(leak["frames"][1]["function"], "remember");
   EXPECT_EQ(leak["oldest_age"], 80);

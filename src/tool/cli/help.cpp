@@ -11,13 +11,14 @@ const std::vector<command_entry>& commands() {
   static const std::vector<command_entry> entries = {
       {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
       {"report", "[options] PROFILE", "show a profile; --json for programs"},
+      {"leaks", "[options] PROFILE | PID", "what leaks: of a profile, or watched in a running program"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
   return entries;
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 11> later = {"html",   "top",   "diff", "export",   "leaks", "attach",
+  constexpr std::array<std::string_view, 10> later = {"html",   "top",   "diff", "export",   "attach",
                                                       "detach", "start", "stop", "snapshot", "mark"};
   return std::find(later.begin(), later.end(), name) != later.end() || name == "ps";
 }

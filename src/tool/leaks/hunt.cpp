@@ -67,6 +67,10 @@ void hunt::see_slots(double now_s, std::span<const slot_view> slots) {
                         .born_s = slot.born_s});
     }
     at = {slot.serial, slot.account, looks_};
+    if (slot.is_apart) {
+      own.lost_sight(key);
+      continue;
+    }
     if (own.seen(key, slot.page, now_s)) armings_.push_back({slot.slot, slot.serial});
   }
   std::erase_if(places_, [&](const auto& entry) {

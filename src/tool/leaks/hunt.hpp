@@ -29,6 +29,7 @@ struct slot_view {
   double inclusion = 1;
   double born_s = 0;
   page_view page;
+  bool is_apart = false;  // it lives on, but can be asked no more
 };
 
 struct rate_change {

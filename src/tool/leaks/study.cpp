@@ -39,6 +39,10 @@ void study::gone(std::uint64_t key) {
   living_.erase(found);
 }
 
+void study::lost_sight(std::uint64_t key) {
+  living_.erase(key);
+}
+
 survival study::lifetimes(double now_s) const {
   auto all = ended_lifetimes_;
   for (const auto& [key, block] : living_) all.add_unfinished(block.age_s(now_s));

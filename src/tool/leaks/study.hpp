@@ -44,7 +44,8 @@ class study {
   void arrived(std::uint64_t key, const block& watched);
   // Returns whether it is to be armed.
   bool seen(std::uint64_t key, const page_view& page, double now_s);
-  void gone(std::uint64_t key);
+  void gone(std::uint64_t key);        // freed
+  void lost_sight(std::uint64_t key);  // nothing more will be known of it
   const std::map<std::uint64_t, block>& blocks() const { return living_; }
 
   // Suspicion, acquittal and deadlines, once a look.

@@ -186,8 +186,8 @@ struct profiler_info {
   bool operator==(const profiler_info&) const = default;
 };
 
-// What the leak watch says of one stack. Bytes are estimates with their 95 % interval; of retention and suspects, what has
-// grown.
+// What the leak watch says of one stack. Bytes are estimates with their 95 % interval; of retention and suspects, what
+// has grown.
 struct leak_entry {
   std::uint32_t stack = 0;             // stack_entry::id
   std::string verdict;                 // leak, retention or suspect

@@ -20,8 +20,8 @@ std::string entry_text(const profile& p, const leak_entry& leak, json_frames& fr
   text += fmt::format(R"(,"bytes_per_hour_low":{},"bytes_per_hour_high":{},"blocks":{})", leak.bytes_per_hour_low,
                       leak.bytes_per_hour_high, leak.blocks);
   if (leak.most_bytes != 0 || leak.oldest_age_ns != 0)
-    text += fmt::format(R"(,"oldest_age":{},"block_bytes_from":{},"block_bytes_to":{})", json_seconds(leak.oldest_age_ns),
-                        leak.least_bytes, leak.most_bytes);
+    text += fmt::format(R"(,"oldest_age":{},"block_bytes_from":{},"block_bytes_to":{})",
+                        json_seconds(leak.oldest_age_ns), leak.least_bytes, leak.most_bytes);
   text += fmt::format(R"(,"sampled":{},"untouched":{},"growth_stopped":{},"frames":[)", leak.sampled, leak.untouched,
                       leak.growth_stopped);
   const auto stack = std::find_if(p.stacks.begin(), p.stacks.end(), [&](const auto& s) { return s.id == leak.stack; });

@@ -52,8 +52,6 @@ std::string evidence_text(const leak_entry& leak) {
   auto text = fmt::format("{} of {} untouched", count_text(leak.untouched),
                           counted(leak.sampled, "watched block", "watched blocks"));
   if (leak.oldest_age_ns > 0) text += fmt::format(", the oldest for {}", seconds_text(leak.oldest_age_ns));
-  if (has_witness(leak, "unreachable")) text += "; nothing points to them";
-  if (has_witness(leak, "reachable")) text += "; something still points to them";
   return text;
 }
 
@@ -69,8 +67,11 @@ void write_leak(page& page, std::size_t number, const leak_entry& leak) {
   page.line(fmt::format("{:3}. {} lost{}, {} an hour", number, bytes_text(leak.bytes),
                         interval_text(leak.bytes_low, leak.bytes_high), bytes_text(leak.bytes_per_hour)),
             tone::bold);
-  page.paragraph(fmt::format("{}{}; {}", counted(leak.blocks, "block", "blocks"), sizes_text(leak), evidence_text(leak)),
-                 5, tone::faint);
+  page.paragraph(
+      fmt::format("{}{}; {}", counted(leak.blocks, "block", "blocks"), sizes_text(leak), evidence_text(leak)), 5,
+      tone::faint);
+  if (has_witness(leak, "unreachable")) page.line("     nothing points to them any more", tone::faint);
+  if (has_witness(leak, "reachable")) page.line("     something still points to them", tone::faint);
 }
 
 void write_grown(page& page, std::size_t number, const leak_entry& leak) {
@@ -78,10 +79,11 @@ void write_grown(page& page, std::size_t number, const leak_entry& leak) {
                         counted(leak.blocks, "block", "blocks"), sizes_text(leak)),
             tone::bold);
   if (leak.sampled != 0)
-    page.paragraph(fmt::format("{} of {} watched {} used again{}", count_text(leak.sampled - leak.untouched),
-                               counted(leak.sampled, "block", "blocks"), leak.sampled == 1 ? "was" : "were",
-                               leak.growth_stopped ? "; it does not grow any more" : ""),
-                   5, tone::faint);
+    page.paragraph(
+        fmt::format("{} of {} {} used again{}", count_text(leak.sampled - leak.untouched),
+                    counted(leak.sampled, "watched block", "watched blocks"), leak.sampled == 1 ? "was" : "were",
+                    leak.growth_stopped ? "; it does not grow any more" : ""),
+        5, tone::faint);
 }
 
 template <class Write>
@@ -98,9 +100,9 @@ void write_list(page& page, const profile& p, analyse::machinery& machinery, con
 
 void write_head(page& page, const profile& p, const leak_info& watch) {
   page.line(command_text(p.process), tone::bold);
-  page.paragraph(fmt::format("pid {}, watched for {}; {}", p.process.pid, seconds_text(watch.duration_ns),
-                             ending_text(p.process)),
-                 0);
+  page.paragraph(
+      fmt::format("pid {}, watched for {}; {}", p.process.pid, seconds_text(watch.duration_ns), ending_text(p.process)),
+      0);
   if (!watch.obstacle.empty()) page.paragraph(terminal_text(watch.obstacle), 0, tone::alarm);
 }
 
@@ -125,20 +127,21 @@ void write_leaks(page& page, const profile& p, analyse::machinery& machinery, co
 
 void write_watch(page& page, const leak_info& watch, const leaks_text_options& options) {
   page.heading("The watch");
-  page.paragraph(fmt::format("{} watched at the end; {} acquitted; {} taken back.",
-                             counted(watch.watched, "block", "blocks"), counted(watch.acquitted, "place", "places"),
-                             counted(watch.taken_back, "verdict", "verdicts")),
-                 2);
+  page.paragraph(
+      fmt::format("{} watched at the end; {} acquitted; {} taken back.", counted(watch.watched, "block", "blocks"),
+                  counted(watch.acquitted, "place", "places"), counted(watch.taken_back, "verdict", "verdicts")),
+      2);
   if (options.suppressed != 0)
     page.paragraph(fmt::format("{} suppressed.", counted(options.suppressed, "place was", "places were")), 2);
   if (watch.reachability) {
     const auto& r = *watch.reachability;
-    page.paragraph(r.obstacle.empty()
-                       ? fmt::format("Nothing points to {} of {}; {} were searched, and the program stood still for {}.",
-                                     count_text(r.unreachable), counted(r.blocks, "watched block", "watched blocks"),
-                                     bytes_text(r.searched_bytes), seconds_text(r.stopped_ns))
-                       : fmt::format("Whether anything points to the blocks is not known: {}", terminal_text(r.obstacle)),
-                   2);
+    page.paragraph(
+        r.obstacle.empty()
+            ? fmt::format("Nothing points to {} of {}; {} were searched, and the program stood still for {}.",
+                          count_text(r.unreachable), counted(r.blocks, "watched block", "watched blocks"),
+                          bytes_text(r.searched_bytes), seconds_text(r.stopped_ns))
+            : fmt::format("Whether anything points to the blocks is not known: {}", terminal_text(r.obstacle)),
+        2);
   }
   for (const auto& [name, count] : watch.losses) page.paragraph(loss_text(name, count), 2);
 }
@@ -150,9 +153,10 @@ std::string leaks_text(const profile& p, std::span<const leak_entry> entries, co
   page page(out, options.style);
   if (!p.leaks) {
     page.line(command_text(p.process), tone::bold);
-    page.paragraph("The leak watch was not on. To have it: heapledger run --leaks -- PROGRAM, or, while the program runs "
-                   "under heapledger, heapledger leaks PID.",
-                   0);
+    page.paragraph(
+        "The leak watch was not on. To have it: heapledger run --leaks -- PROGRAM, or, while the program runs "
+        "under heapledger, heapledger leaks PID.",
+        0);
     return out;
   }
   analyse::machinery machinery(p);

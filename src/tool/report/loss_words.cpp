@@ -55,11 +55,13 @@ constexpr words losses[] = {
      "counted as their parents, because the table of scopes was full: close scopes, and name them by kind, not by "
      "number."},
     {"refused_most", "block was", "blocks were",
-     "chosen for the watch and not watched, because as many were watched already as may be: the estimates stand on fewer "
+     "chosen for the watch and not watched, because as many were watched already as may be: the estimates stand on "
+     "fewer "
      "samples."},
     {"refused_room", "block was", "blocks were",
      "chosen for the watch and not watched, because there was no room or no memory for them."},
-    {"set_apart", "watched block was", "watched blocks were", "lost sight of at a fork: nothing is known of them since."},
+    {"set_apart", "watched block was", "watched blocks were",
+     "lost sight of at a fork: nothing is known of them since."},
     {"failed_arms", "watched block", "watched blocks", "could not be watched any longer: the kernel refused."},
 };
 
