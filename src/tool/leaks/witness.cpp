@@ -26,16 +26,19 @@ struct memory_part {
   bool is_slots = false;
 };
 
-// What the program can keep a pointer in: all that it can write to, but for the books of ours.
+// What the program can keep a pointer in: all that it can write to, but for our own books. Those are left out of core dumps,
+// which is how they are known where the kernel gives mappings no names.
 std::vector<memory_part> parts_of(pid_t pid, const address_range& slots, bool& is_readable) {
   std::vector<memory_part> parts;
-  const auto maps = collect::read_proc_file(fmt::format("/proc/{}/maps", pid), maps_limit);
+  const auto maps = collect::read_proc_file(fmt::format("/proc/{}/smaps", pid), maps_limit);
   is_readable = !maps.empty();
-  collect::for_each_mapping(maps, [&](const collect::mapping& map, std::string_view) {
+  collect::for_each_mapping(maps, [&](const collect::mapping& map, std::string_view details) {
     const bool in_slots = map.start >= slots.start && map.start < slots.end;
-    const bool is_books = map.name.ends_with(".hls") || map.name.starts_with("/dev/");
-    // Within the slots only the shared mapping: reading holes through another would fill them.
-    if (map.readable && map.writable && !is_books && map.is_shared == in_slots)
+    const bool is_books = map.name.starts_with("[anon:heapledger") || map.name.starts_with("/dev/") ||
+                          (map.inode == 0 && collect::has_vm_flag(details, "dd"));
+    // Of the slots only the shared mapping: reading holes through the other would fill them.
+    const bool is_spare = map.name.starts_with("/memfd:heapledger-watch") && !map.is_shared;
+    if (map.readable && map.writable && !is_books && !is_spare && map.is_shared == in_slots)
       parts.push_back({{map.start, map.end}, in_slots});
   });
   return parts;
@@ -156,7 +159,12 @@ void ask_witness(watcher& watch) {
   if (blocks.empty()) return;
   const auto& answer = watch.answer();
   const address_range slots{answer.base, answer.base + std::uint64_t{answer.slot_limit} * wire::watch_slot_bytes};
-  const auto said = find_unreachable(watch.pid(), blocks, slots);
+  auto said = find_unreachable(watch.pid(), blocks, slots);
+  if (answer.apart_blocks != 0) {
+    said.unreachable.clear();
+    said.info.unreachable = 0;
+    said.info.obstacle = "a fork set watched blocks apart, and what they hold cannot be read";
+  }
   watch.set_witness(said.info, said.unreachable, blocks);
 }
 
