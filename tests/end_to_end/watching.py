@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import subprocess
 
 from ledger import PROBE, Case, plain_environment, program, report
@@ -15,9 +16,16 @@ class Talker:
                                         **keywords)
 
     def __call__(self, *words):
+        self.say(*words)
+        return self.answer(words)
+
+    def say(self, *words):
+        """Without waiting for the answer."""
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
-        return self.answer(words)
+
+    def has_answered(self):
+        return select.select([self.process.stdout], [], [], 0)[0] != []
 
     def answer(self, asked=()):
         line = self.process.stdout.readline()

@@ -2,9 +2,11 @@
 // own reading and writing allocates nothing.
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -144,9 +146,13 @@ long by_kernel(const char* how, unsigned char* at, std::size_t bytes) {
       close(fd);
     }
     unlink(name);
-  } else if (is("path")) {
+  } else if (is("name")) {
     std::strcpy(reinterpret_cast<char*>(at), "/dev/null");
-    result = -1;
+    result = 0;
+  } else if (is("path")) {
+    const int fd = open(reinterpret_cast<const char*>(at), O_RDONLY);
+    result = fd < 0 ? -errno : static_cast<long>(bytes);
+    close(fd);
   }
   return result;
 }
@@ -219,6 +225,69 @@ int fork_and_write(bool threads, bool with_raw) {
       fill(id);
     }
   return bad * 1000 + status;
+}
+
+// Threads that allocate at the first place, write, move and free; each block is checked whenever it is met again.
+struct kept {
+  unsigned char* at;
+  std::size_t bytes;
+  unsigned char mark;
+};
+std::atomic<long> stress_errors;
+void mark_ends(const kept& block) {
+  block.at[0] = block.at[block.bytes - 1] = block.mark;
+}
+void check_ends(const kept& block, std::size_t up_to) {
+  stress_errors += block.at[0] != block.mark || (up_to == block.bytes && block.at[block.bytes - 1] != block.mark);
+}
+void* stress(void* times) {
+  std::uint64_t random = reinterpret_cast<std::uintptr_t>(&random);
+  const auto draw = [&](std::uint64_t below) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    return (random >> 33) % below;
+  };
+  kept ring[64] = {};
+  for (long i = 0; i < reinterpret_cast<long>(times); ++i) {
+    kept& block = ring[draw(64)];
+    const std::size_t bytes = 1 + draw(draw(20) == 0 ? 200'000 : 300);
+    if (block.at == nullptr) {
+      block = {static_cast<unsigned char*>(from_site<0>('m', bytes, 0)), bytes, static_cast<unsigned char>(draw(256))};
+      mark_ends(block);
+    } else if (draw(4) == 0) {
+      block.at = static_cast<unsigned char*>(std::realloc(block.at, bytes));
+      check_ends(block, bytes > block.bytes ? block.bytes : 0);
+      block.bytes = bytes;
+      mark_ends(block);
+    } else {
+      check_ends(block, block.bytes);
+      std::free(block.at);
+      block.at = nullptr;
+    }
+  }
+  for (kept& block : ring)
+    if (block.at != nullptr) {
+      check_ends(block, block.bytes);
+      std::free(block.at);
+    }
+  return nullptr;
+}
+long stress_and_fork(std::size_t threads, long times, std::size_t forks) {
+  pthread_t all[16];
+  stress_errors = 0;
+  for (std::size_t i = 0; i < threads; ++i) pthread_create(&all[i], nullptr, stress, reinterpret_cast<void*>(times));
+  for (std::size_t i = 0; i < forks; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      void* own = from_site<0>('m', 100, 0);
+      std::free(own);
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    stress_errors += status != 0;
+  }
+  for (std::size_t i = 0; i < threads; ++i) pthread_join(all[i], nullptr);
+  return stress_errors;
 }
 
 char line[256];
@@ -335,6 +404,23 @@ int main() {
       pthread_join(thread, nullptr);
     } else if (is("churn") && std::sscanf(line, "%*s %lu %lu %lu", &a, &b, &c) == 3) {  // site, times, bytes
       for (unsigned long i = 0; i < b; ++i) std::free(sites[a]('m', c, 0));
+    } else if (is("stress") && std::sscanf(line, "%*s %lu %lu %lu", &a, &b, &c) == 3) {
+      result = stress_and_fork(a, static_cast<long>(b), c);
+    } else if (is("strict")) {  // from now on read, write and exit are all the system calls there are
+      result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    } else if (is("child")) {  // goes on as a child; the parent when that has ended
+      if (const pid_t child = fork(); child > 0) {
+        int status = 0;
+        waitpid(child, &status, 0);
+        result = WIFEXITED(status) ? WEXITSTATUS(status) : 256;
+      } else {
+        std::free(std::malloc(100'000));
+        result = child == 0 ? getpid() : -errno;
+      }
+    } else if (is("impossible")) {
+      void* product = std::calloc(1UL << 33, 1UL << 33);
+      asm volatile("" : "+r"(product));
+      result = product != nullptr;
     } else if (is("quit")) {
       return 0;
     } else {

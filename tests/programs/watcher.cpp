@@ -1,6 +1,7 @@
 // The tool's side of the leak watch for tests: one command a line on standard input, one JSON value a line in reply.
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <time.h>
+#include <unistd.h>
 
 #include <iostream>
 #include <sstream>
@@ -128,11 +129,35 @@ std::string answer_to(const std::string& line, watch_control& watch, watch_pages
   return "null";
 }
 
+// Requests that no tool of ours would write, each published, with a word of garbage in every place in turn.
+int be_hostile(const char* path) {
+  const segment_file segment(path);
+  const unique_fd fd(::open(path, O_RDWR | O_CLOEXEC));
+  const auto& header = segment.header();
+  wire::watch_request request{};
+  if (!segment.read_at(offsetof(wire::segment_header, watch_asked), &request, sizeof request)) return 1;
+  const auto put = [&](std::uint64_t offset, const void* from, std::size_t bytes) {
+    if (::pwrite(fd.get(), from, bytes, static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes)) ::abort();
+  };
+  const std::vector<std::uint32_t> garbage(1 << 16, 0xfffffffe);
+  put(header.watch_marks.offset, garbage.data(), 4096);
+  put(header.watch_arms.offset, garbage.data(), garbage.size() * sizeof garbage[0]);
+  put(header.watch_suspects.offset + sizeof(wire::watch_suspect), garbage.data(), sizeof(wire::watch_suspect));
+  request.mark_count = request.suspect_count = request.arm_count = 0xffffffff;
+  request.most_bytes = request.most_each_bytes = request.lease_ns = ~std::uint64_t{0};
+  ++request.arm_batch;
+  ++request.mark_sequence;
+  ++request.sequence;
+  put(offsetof(wire::segment_header, watch_asked), &request, sizeof request);
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count < 2) return 2;
   try {
+    if (count > 2 && std::string(arguments[2]) == "hostile") return be_hostile(arguments[1]);
     watch_control watch(arguments[1]);
     const bool read_only = count > 2 && std::string(arguments[2]) == "read-only";
     watch_pages pages(static_cast<pid_t>(watch.segment().header().pid),

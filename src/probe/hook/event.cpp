@@ -212,10 +212,14 @@ HL_COLD void free_first(void* block) {
   if (pass_on) next.free(block);
 }
 
+constinit thread_local aligned_request last_aligned = {nullptr, 0};
+
 HL_COLD void* align_again(void* block, std::size_t alignment, std::size_t bytes) {
   if ((alignment & (alignment - 1)) != 0) return block;  // no alignment, no promise
   next.free(block);
-  return next.memalign(alignment, with_tag(bytes) + alignment + 8);  // no power of two
+  block = next.memalign(alignment, with_tag(bytes) + alignment + 8);  // no power of two
+  last_aligned.block = block;
+  return block;
 }
 
 HL_COLD void* publish_and_give(books* own, void* block) {

@@ -74,7 +74,8 @@ HL_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
 }
 
 HL_EXPORT void* valloc(std::size_t bytes) {
-  return booked(next.memalign(page_bytes, with_tag(bytes)), bytes, HL_CALLER());
+  void* block = next.memalign(page_bytes, with_tag(bytes));
+  return booked(aligned_block(block, page_bytes, bytes), bytes, HL_CALLER());
 }
 
 // A whole number of pages is usable, and the tag comes after them.
@@ -85,7 +86,8 @@ HL_EXPORT void* pvalloc(std::size_t bytes) {
     return nullptr;
   }
   rounded &= ~(page_bytes - 1);
-  return booked(next.memalign(page_bytes, with_tag(rounded)), bytes, HL_CALLER());
+  void* block = next.memalign(page_bytes, with_tag(rounded));
+  return booked(aligned_block(block, page_bytes, rounded), bytes, HL_CALLER());
 }
 
 HL_EXPORT std::size_t malloc_usable_size(void* block) {

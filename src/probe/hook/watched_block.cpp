@@ -7,12 +7,30 @@
 namespace heapledger::probe {
 namespace {
 
-// The program finds as much room as it would have found, and an alignment as good. What was asked for is not known any
-// more; what is aligned to a whole slot, asked for or by chance, stays where it is.
+std::uint64_t alignment_of(const void* block) {
+  constexpr std::uint64_t plain = 16;
+  const std::uint64_t asked = last_aligned.alignment;
+  if (last_aligned.block != block || asked <= plain) return plain;
+  const auto address = reinterpret_cast<std::uint64_t>(block);
+  return (asked & (asked - 1)) == 0 ? asked : address & -address;  // some allocators round up what is no power of two
+}
+
+// The program finds as much room as it would have found, and the alignment that it asked for.
 watch_offer offer_for(void* block, const suspect_block& what) {
   const std::size_t usable = usable_size(block);
-  const auto address = reinterpret_cast<std::uint64_t>(block);
-  return {what.account, what.bytes, usable < large_usable_bytes ? usable - tag_bytes : usable, address & -address};
+  return {what.account, what.bytes, usable < large_usable_bytes ? usable - tag_bytes : usable, alignment_of(block)};
+}
+
+bool list(void* block, const suspect_block& what) {
+  return add_large({reinterpret_cast<std::uint64_t>(block), what.bytes, what.account, state.birth, what.kind});
+}
+
+// A slot whose block the side table has no room for would never be recognised.
+void* place_and_list(books& own, void* block, const suspect_block& what) {
+  void* const slot = place(own, offer_for(block, what));
+  if (slot == nullptr || list(slot, what)) return slot;
+  leave_slot(slot);
+  return nullptr;
 }
 
 std::uint64_t& end_word(void* block) {
@@ -32,17 +50,16 @@ HL_COLD void count_inherited(std::size_t bytes) {
 }
 
 HL_COLD void* book_suspect(books& own, void* block, const suspect_block& what) {
-  if (void* const slot = place(own, offer_for(block, what)); slot != nullptr) {
+  if (void* const slot = place_and_list(own, block, what); slot != nullptr) {
     if (what.reallocated) std::memcpy(slot, block, what.bytes);
     next.free(block);
     block = slot;
     end_word(block) = tag::make(block, state.tag_key, what.account, 0, what.kind).word();
-    add_large({reinterpret_cast<std::uint64_t>(block), what.bytes, what.account, state.birth, what.kind});
   } else if (const std::size_t usable = usable_size(block); usable < large_usable_bytes) {
     const std::size_t slack = usable - tag_bytes - what.bytes;
     tag_word(block, usable) = tag::make(block, state.tag_key, what.account, slack, what.kind).word();
   } else {
-    add_large({reinterpret_cast<std::uint64_t>(block), what.bytes, what.account, state.birth, what.kind});
+    list(block, what);
   }
   wire::cell& cell = own.cell_of(what.account);
   if (what.reallocated) ++cell.reallocations;
