@@ -30,11 +30,12 @@ TEST(leaks_witness, tells_the_lost_block_from_the_held_one) {
   ASSERT_EQ(::pipe(to_parent), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    // Only one of them is ever written down; the other exists as its complement alone.
-    auto* const room = static_cast<char*>(::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    // Only one of them is ever computed here.
+    auto* const room =
+        static_cast<char*>(::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     static volatile std::uintptr_t held;
     held = reinterpret_cast<std::uintptr_t>(room) + 4096;
-    const std::uintptr_t hidden = ~(reinterpret_cast<std::uintptr_t>(room) + 65536);
+    const std::uintptr_t hidden = ~held;
     if (::write(to_parent[1], &hidden, sizeof hidden) != sizeof hidden) ::_exit(1);
     char byte = 0;
     (void)!::read(to_child[0], &byte, 1);
@@ -42,8 +43,8 @@ TEST(leaks_witness, tells_the_lost_block_from_the_held_one) {
   }
   std::uintptr_t hidden = 0;
   ASSERT_EQ(::read(to_parent[0], &hidden, sizeof hidden), static_cast<ssize_t>(sizeof hidden));
-  const std::uint64_t lost = ~hidden;
-  const watcher::stale_block blocks[] = {{1, lost, 64}, {2, lost - 65536 + 4096, 64}};
+  const std::uint64_t lost = ~hidden + 65536;
+  const watcher::stale_block blocks[] = {{1, lost, 64}, {2, ~hidden, 64}};
   const auto said = find_unreachable(child, blocks, {1, 1});
   (void)!::write(to_child[1], "x", 1);
   int status = 0;

@@ -21,9 +21,9 @@ void run_leak_watch::look(const collect::process_watch& image, std::uint64_t now
   try {
     if (!here.watch) {
       if (!collect::segment_file::is_ready(image.segment_path(), collect::links::refused)) return;
-      here.watch =
-          std::make_unique<leaks::watcher>(image.segment_path(), collect::links::refused, image.pid(), options_.hunt,
-                                           now_ns + static_cast<std::uint64_t>(options_.after_s * 1e9));
+      here.watch = std::make_unique<leaks::watcher>(
+          image.segment_path(), collect::links::refused, image.pid(), options_.hunt,
+          options_.after_s > 0 ? now_ns + static_cast<std::uint64_t>(options_.after_s * 1e9) : 0);
     }
     here.has_ended = !here.watch->look(collect::monotonic_ns());
   } catch (const input_error& error) {

@@ -124,6 +124,7 @@ bool watcher::look(std::uint64_t now_ns) {
   if (began_ns_ == 0) {
     began_ns_ = now_ns;
     began_realtime_ns_ = realtime_ns();
+    if (begin_ns_ == 0) hunt_.see_counts(seconds(now_ns), {});
   }
   hunt_.see_counts(seconds(now_ns), read_counts());
   look_at_ends();
@@ -149,10 +150,11 @@ std::vector<account_counts> watcher::read_counts() const {
 void watcher::look_at_end() {
   if (began_ns_ == 0) return;
   auto counts = read_counts();
-  std::erase_if(counts, [&](const account_counts& now) {
+  for (auto& now : counts) {
     const auto* known = hunt_.of(now.account);
-    return known == nullptr || now.counts.live_blocks < known->counts().now().live_blocks;
-  });
+    if (known != nullptr && now.counts.live_blocks < known->counts().now().live_blocks)
+      now.counts = known->counts().now();
+  }
   hunt_.see_counts(seconds(last_ns_), counts);
 }
 

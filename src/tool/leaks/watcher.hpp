@@ -18,7 +18,8 @@ namespace heapledger::leaks {
 
 class watcher {
  public:
-  // Throws input_error. The watch begins at the first look after `begin_ns` (CLOCK_MONOTONIC).
+  // Throws input_error. The watch begins at the first look after `begin_ns` (CLOCK_MONOTONIC): what lives then is not
+  // its business. 0: it begins with the process.
   watcher(const std::string& segment, collect::links how, pid_t pid, const hunt_options& options,
           std::uint64_t begin_ns);
 

@@ -26,8 +26,8 @@ struct memory_part {
   bool is_slots = false;
 };
 
-// What the program can keep a pointer in: all that it can write to, but for our own books. Those are left out of core dumps,
-// which is how they are known where the kernel gives mappings no names.
+// What the program can keep a pointer in: all that it can write to, but for our own books. Those are left out of core
+// dumps, which is how they are known where the kernel gives mappings no names.
 std::vector<memory_part> parts_of(pid_t pid, const address_range& slots, bool& is_readable) {
   std::vector<memory_part> parts;
   const auto maps = collect::read_proc_file(fmt::format("/proc/{}/smaps", pid), maps_limit);
