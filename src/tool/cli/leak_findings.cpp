@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
+
+#include "tool/analyse/excerpt.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/collect/segment.hpp"
+#include "tool/symbolize/symbolize.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -68,6 +74,23 @@ shown_leaks without_suppressed(const profile& p, const std::vector<leaks::suppre
     ++result.leaks;
     result.leaked_bytes += entry.bytes;
   }
+  return result;
+}
+
+profile profile_of(const leaks::watcher& watch, const std::vector<std::string>& debug_paths) {
+  const auto segment = collect::copy_segment(watch.segment());
+  profile whole = collect::to_profile(segment);
+  const auto start_ns = segment.header.start_monotonic_ns;
+  if (whole.process.ended == ending::lost)
+    collect::set_ending(whole, ending::running, static_cast<std::int64_t>(collect::monotonic_ns() - start_ns));
+  whole.leaks = watch.found();
+  name_by_stacks(*whole.leaks, segment, whole);
+  std::set<std::uint32_t> ids;
+  for (const auto& entry : whole.leaks->entries) ids.insert(entry.stack);
+  profile result = analyse::excerpt(whole, ids);
+  symbolize_options symbols;
+  symbols.debug_paths = debug_paths;
+  symbolize(result, symbols);
   return result;
 }
 

@@ -7,12 +7,16 @@
 
 #include "tool/collect/segment_copy.hpp"
 #include "tool/leaks/suppressions.hpp"
+#include "tool/leaks/watcher.hpp"
 #include "tool/profile/profile.hpp"
 
 namespace heapledger::cli {
 
 // The watch names accounts; a profile has one stack for all accounts of a kind of scope and a place.
 void name_by_stacks(leak_info& found, const collect::segment_copy& segment, const profile& p);
+
+// The profile of the moment, with symbols, of the stacks that were found.
+profile profile_of(const leaks::watcher& watch, const std::vector<std::string>& debug_paths);
 
 struct shown_leaks {
   std::vector<leak_entry> entries;

@@ -1,5 +1,7 @@
 #include "tool/cli/leak_options.hpp"
 
+#include <fmt/format.h>
+
 #include "tool/cli/values.hpp"
 
 namespace heapledger::cli {
@@ -32,6 +34,8 @@ void add_leak_options(const std::string& prefix, leak_watch_options& options, co
       [&](auto source, const std::string& text) { options.hunt.in_all = number_value(source, text, 1, 200'000); });
   add(name("after"), "S", "begin so many seconds from now: what starts up is not counted (0)",
       [&](auto source, const std::string& text) { options.after_s = seconds_value(source, text, 0, longest_s); });
+  add(name("report"), "S", fmt::format("report so often; 0 at the end only ({})", options.hunt.report_s),
+      [&](auto source, const std::string& text) { options.hunt.report_s = seconds_value(source, text, 0, longest_s); });
   add(name("suppressions"), "FILE", "leave out what matches its lines, as LeakSanitizer has them; may be repeated",
       [&](auto, const std::string& text) { options.suppressions.push_back(text); });
   add(name("error-exitcode"), "N", "exit with this status when something leaks (0: no difference)",

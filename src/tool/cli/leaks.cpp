@@ -9,24 +9,20 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <set>
 #include <stdexcept>
 #include <string_view>
 
-#include "tool/analyse/excerpt.hpp"
 #include "tool/cli/commands.hpp"
 #include "tool/cli/leak_findings.hpp"
 #include "tool/cli/load.hpp"
 #include "tool/cli/run_messages.hpp"
 #include "tool/collect/process.hpp"
-#include "tool/collect/segment.hpp"
 #include "tool/leaks/segment_of.hpp"
 #include "tool/leaks/watcher.hpp"
 #include "tool/leaks/witness.hpp"
 #include "tool/profile/error.hpp"
 #include "tool/report/leaks_json.hpp"
 #include "tool/report/leaks_text.hpp"
-#include "tool/symbolize/symbolize.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -65,24 +61,6 @@ int leaks_of_profile(const leaks_options& options) {
   const auto known = read_suppressions(options.watch.suppressions);
   const profile loaded = load_profile(options.target, options.debug_paths);
   return exit_status(options, show(loaded, options, known, options.target));
-}
-
-// The profile of the moment, of the stacks that were found.
-profile profile_of(const leaks::watcher& watch, const leaks_options& options) {
-  const auto segment = collect::copy_segment(watch.segment());
-  profile whole = collect::to_profile(segment);
-  const auto start_ns = segment.header.start_monotonic_ns;
-  if (whole.process.ended == ending::lost)
-    collect::set_ending(whole, ending::running, static_cast<std::int64_t>(collect::monotonic_ns() - start_ns));
-  whole.leaks = watch.found();
-  name_by_stacks(*whole.leaks, segment, whole);
-  std::set<std::uint32_t> ids;
-  for (const auto& entry : whole.leaks->entries) ids.insert(entry.stack);
-  profile result = analyse::excerpt(whole, ids);
-  symbolize_options symbols;
-  symbols.debug_paths = options.debug_paths;
-  symbolize(result, symbols);
-  return result;
 }
 
 void listen_to_signals() {
@@ -124,7 +102,7 @@ int watch_process(const leaks_options& options) {
       is_asked = 0;
       if (now_ns >= report_ns) report_ns = after(report_s);
       if (options.watch.may_stop) leaks::ask_witness(watch);
-      show(profile_of(watch, options), options, known, {});
+      show(profile_of(watch, options.debug_paths), options, known, {});
       print("\n");
     }
     sleep_until(std::min({watch.due_ns(), report_ns, end_ns}));
@@ -133,7 +111,7 @@ int watch_process(const leaks_options& options) {
     if (options.watch.may_stop) leaks::ask_witness(watch);
     watch.stop();
   }
-  return exit_status(options, show(profile_of(watch, options), options, known, {}));
+  return exit_status(options, show(profile_of(watch, options.debug_paths), options, known, {}));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace heapledger::cli {
 
 leaks_options parse_leaks(std::span<const std::string> given_words) {
   leaks_options options;
+  options.watch.hunt.report_s = 30;
   command_line line("leaks");
   auto& app = line.app();
   app.footer("leaks [options] PROFILE | PID");
@@ -36,8 +37,6 @@ leaks_options parse_leaks(std::span<const std::string> given_words) {
       [&](auto source, const std::string& text) { options.top = number_value(source, text, 1, UINT32_MAX); });
   add("--duration", "S", "PID: watch for so long (until it ends, or Ctrl-C)",
       [&](auto source, const std::string& text) { options.duration_s = seconds_value(source, text, 0.01, 1e9); });
-  add("--report", "S", "PID: report so often; 0 at the end only (30)",
-      [&](auto source, const std::string& text) { options.watch.hunt.report_s = seconds_value(source, text, 0, 1e9); });
   add("--debug-path", "DIR", "a folder of debug files; may be repeated",
       [&](auto, const std::string& text) { options.debug_paths.push_back(text); });
   add_leak_options("", options.watch, add);

@@ -30,10 +30,16 @@ class run_leak_watch {
     std::unique_ptr<leaks::watcher> watch;  // none once it failed
     std::string trouble;
     bool has_ended = false;
+    std::uint64_t witness_due_ns = 0;
+    std::size_t asked_blocks = 0;
+    std::uint64_t report_due_ns = 0;
   };
+
+  void ask_and_tell(watched& here) const;
 
   leak_watch_options options_;
   std::vector<leaks::suppressions> known_;
+  std::uint64_t report_ns_;                 // 0: at the end only
   std::map<std::string, watched> watched_;  // by segment
   std::size_t places_ = 0;                  // that leak, of all profiles
   std::int64_t bytes_ = 0;

@@ -14,7 +14,7 @@ struct hunt_options {
   std::uint32_t samples = 5;           // freed, of a stack that grows only by them: it is acquitted, for a time
   std::uint32_t per_stack = 30;        // watched at a time
   std::uint32_t in_all = 50'000;       // watched at a time
-  double report_s = 30;                // between reports; 0: at the end only
+  double report_s = 0;                 // between reports; 0: at the end only
 
   // What an unknown stack begins with where nothing is given; its own history replaces them.
   static constexpr double first_suspicious_s = 5;
