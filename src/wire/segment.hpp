@@ -133,6 +133,55 @@ struct module {
 };
 static_assert(sizeof(module) == 128);
 
+// What a pool counts itself, with relaxed stores and adds: the layout of heapledger_pool_counters.
+struct pool_counters {
+  std::uint64_t size_bytes;
+  std::uint64_t chunk_bytes;
+  std::uint64_t allocations;
+  std::uint64_t frees;
+  std::uint64_t allocated_bytes;  // as asked for
+  std::uint64_t page_bytes;
+  std::uint64_t pages;
+  std::uint64_t arenas;
+  std::uint64_t sizes[32];  // by bit width
+  std::uint64_t peak_page_bytes;
+  std::uint64_t reserved[7];
+};
+static_assert(sizeof(pool_counters) == 384);
+
+// All pools of one name and chunk size. Element 0 is unused. `ended` adds up those that are gone.
+struct alignas(64) pool_kind {
+  std::uint32_t name;  // offset into strings; NUL terminated
+  std::uint32_t reserved0;
+  std::uint64_t chunk_bytes;
+  std::uint64_t opened;
+  std::uint64_t closed;
+  std::uint64_t reserved[4];
+  pool_counters ended;
+};
+static_assert(sizeof(pool_kind) == 448);
+
+struct alignas(64) pool {
+  std::uint32_t kind;  // 0: no pool, or no longer
+  std::uint32_t reserved0;
+  std::uint64_t reserved[7];
+  pool_counters counters;
+};
+static_assert(sizeof(pool) == 448);
+
+// What one stack took from pools of one kind that tell who allocates. Element 0 takes what has no place of its own.
+struct alignas(64) pool_site {
+  std::uint32_t kind;
+  std::uint32_t node;
+  std::uint64_t path;  // the probe's own
+  std::uint64_t allocations;
+  std::uint64_t allocated_bytes;
+  std::uint64_t frees;
+  std::uint64_t freed_bytes;
+  std::uint64_t reserved[2];
+};
+static_assert(sizeof(pool_site) == 64);
+
 enum class error_kind : std::uint32_t { none, double_free, mismatch, overflow };
 struct error {
   error_kind kind;
@@ -159,6 +208,7 @@ enum class loss : std::uint32_t {
   errors_full,        // errors (double free, mismatch, overflow) beyond the table
   segment_full,       // the file system had no room to grow the segment
   scopes_full,        // scopes that could not be made; what they would be charged goes to their parents
+  pools_full,         // pools, or stacks in them, that could not be shown
   count
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
@@ -208,6 +258,7 @@ struct segment_header {
   std::uint32_t reserved0;
 
   region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes;
+  region pool_kinds, pools, pool_sites;
   region watch_marks, watch_suspects, watch_slots, watch_arms;  // see watch.hpp; their counts are in it too
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
@@ -221,6 +272,9 @@ struct segment_header {
   std::uint32_t error_count;
   std::uint32_t string_bytes;
   std::uint32_t scope_count;
+  std::uint32_t pool_kind_count;
+  std::uint32_t pool_count;
+  std::uint32_t pool_site_count;
 
   // The peak. While `threaded` is 0, `live_bytes` and `peak_bytes` lag behind: the truth is the sum over cells.
   alignas(64) std::uint32_t peak_epoch;

@@ -110,6 +110,11 @@ HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account);
 HL_COLD void peak_passed(books& own);   // live > peak_mark, before a free
 HL_COLD void publish_live(books& own);  // live left (publish_below, publish_above)
 
+// The only books ever made, by their id, as long as there are no others and no scopes: what it finds in a tag is its
+// own. In a program of many stacks the account's key is a cache line that need not be waited for.
+extern std::uint32_t sole_writer;
+inline constexpr std::uint32_t no_sole_writer = UINT32_MAX;
+
 // What scope/ does for events once a scope was made.
 extern bool scopes_in_use;
 void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes);

@@ -133,7 +133,7 @@ void* book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame
 template <block_kind Kind, bool Throws>
 [[gnu::noinline]] void* book_gated(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
                                    std::uint64_t rbp) {
-  if (!admit(*own, bytes, pc)) return refuse<Throws>(own, block);
+  if (!admit(*own, bytes, pc, Throws)) return refuse<Throws>(own, block);
   block = book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
   settle(*own);  // the marks of the peaks stay: the scope's bytes and the thread's moved alike
   give(own, own->known_generation);

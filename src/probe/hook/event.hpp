@@ -100,7 +100,9 @@ HL_HOT void free_block(void* block) {
     return free_other<Kind>(own, block);
   wire::cell* cell = own->recent_cell;
   if (found.account() != own->recent_account) {
-    if (HL_UNLIKELY(segment.account_keys[found.account()].owner != own->id)) return free_other<Kind>(own, block);
+    if (own->id != __atomic_load_n(&sole_writer, __ATOMIC_RELAXED) &&
+        HL_UNLIKELY(segment.account_keys[found.account()].owner != own->id))
+      return free_other<Kind>(own, block);
     cell = &segment.accounts[found.account()];
   }
   if (HL_UNLIKELY(!peak_settled(*cell))) return free_other<Kind>(own, block);

@@ -24,6 +24,8 @@
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
 #include "probe/hook/self_check.hpp"
+#include "probe/pool/pools.hpp"
+#include "probe/pool/sites.hpp"
 #include "probe/publish/modules.hpp"
 #include "probe/publish/stack_tree.hpp"
 #include "probe/scope/slots.hpp"
@@ -155,6 +157,7 @@ bool begin_forked() {
     set(stage::off);
     return false;
   }
+  move_pools();
   start_generation();
   return true;
 }
@@ -276,6 +279,7 @@ HL_COLD void loader_freed() {
   });
   if (!gone) return;
   forget_paths();
+  forget_pool_paths();
   lock_guard held(generation_lock);
   code_generation = ++last_generation;
   __atomic_store_n(&process.generation, last_generation, __ATOMIC_RELEASE);

@@ -41,6 +41,9 @@ struct segment_view {
   table<char> strings;
   table<wire::error> errors;
   table<wire::scope> scopes;
+  table<wire::pool_kind> pool_kinds;
+  table<wire::pool> pools;
+  table<wire::pool_site> pool_sites;
   table<std::uint32_t> watch_marks;
   table<wire::watch_suspect> watch_suspects;
   table<wire::watch_slot> watch_slots;

@@ -11,6 +11,8 @@ const std::vector<command_entry>& commands() {
   static const std::vector<command_entry> entries = {
       {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
       {"report", "[options] PROFILE", "show a profile; --json for programs"},
+      {"export", "--format FORMAT PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
+      {"html", "[options] PROFILE", "a profile as one page for a browser"},
       {"leaks", "[options] PROFILE | PID", "what leaks: of a profile, or watched in a running program"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
@@ -18,8 +20,8 @@ const std::vector<command_entry>& commands() {
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 10> later = {"html",   "top",   "diff", "export",   "attach",
-                                                      "detach", "start", "stop", "snapshot", "mark"};
+  constexpr std::array<std::string_view, 8> later = {"top",   "diff", "attach",   "detach",
+                                                     "start", "stop", "snapshot", "mark"};
   return std::find(later.begin(), later.end(), name) != later.end() || name == "ps";
 }
 

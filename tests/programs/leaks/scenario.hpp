@@ -62,7 +62,8 @@ class healthy_work {
   std::size_t at_ = 0;
 };
 
-// step(tick) every 2 ms until the time is over; then a moment of healthy work alone.
+// step(tick, share of the time) every 2 ms, or as often as the machine lets us, until the time is over; then a moment
+// of healthy work alone.
 template <class Step>
 void play(char** arguments, Step&& step, int healthy_events = 20) {
   const double seconds = arguments[1] != nullptr ? std::atof(arguments[1]) : 1;
@@ -72,9 +73,7 @@ void play(char** arguments, Step&& step, int healthy_events = 20) {
   unsigned long tick = 0;
   for (double time = 0; time < seconds * 1.05; time = now_s() - begin) {
     work.step(healthy_events);
-    // Ticks follow the clock, however late the machine lets us run; nothing is made up for.
-    const auto due = static_cast<unsigned long>(time * 500);
-    if (time < seconds && due > tick) step(tick = due, time / seconds);
+    if (time < seconds) step(++tick, time / seconds);
     nanosleep(&pause, nullptr);
   }
 }
