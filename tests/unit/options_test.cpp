@@ -148,8 +148,70 @@ TEST(run_options, wrong_usage_says_what_to_type) {
   EXPECT_SAYS(refusal({"run", "--forse", "ls"}), "did you mean --force?");
   EXPECT_SAYS(refusal({"run", "--xyzzy", "ls"}), "heapledger run --help");
   EXPECT_SAYS(refusal({"run", "-z", "ls"}), "unknown option -z");
-  EXPECT_SAYS(refusal({"run", "--leaks", "ls"}), "not in this version");
-  EXPECT_SAYS(refusal({"run", "ls"}, {{"HEAPLEDGER_LEAKS", "1"}}), "not in this version");
+}
+
+TEST(run_options, of_the_leak_watch_are_taken) {
+  const auto result = parsed({"run",
+                              "--leaks",
+                              "--leaks-suspicious",
+                              "0.5",
+                              "--leaks-access=2",
+                              "--leaks-rest",
+                              "0.25",
+                              "--leaks-samples",
+                              "7",
+                              "--leaks-per-stack",
+                              "9",
+                              "--leaks-in-all",
+                              "11",
+                              "--leaks-after",
+                              "3",
+                              "--leaks-suppressions",
+                              "a",
+                              "--leaks-suppressions",
+                              "b",
+                              "--leaks-error-exitcode",
+                              "42",
+                              "--leaks-stop",
+                              "no",
+                              "--",
+                              "ls",
+                              "--leaks"});
+  const auto& options = std::get<run_options>(result);
+  EXPECT_TRUE(options.leaks);
+  EXPECT_EQ(options.leak_watch.hunt.suspicious_s, 0.5);
+  EXPECT_EQ(options.leak_watch.hunt.access_s, 2);
+  EXPECT_EQ(options.leak_watch.hunt.rest_s, 0.25);
+  EXPECT_EQ(options.leak_watch.hunt.samples, 7U);
+  EXPECT_EQ(options.leak_watch.hunt.per_stack, 9U);
+  EXPECT_EQ(options.leak_watch.hunt.in_all, 11U);
+  EXPECT_EQ(options.leak_watch.after_s, 3);
+  EXPECT_EQ(options.leak_watch.suppressions, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(options.leak_watch.error_exitcode, 42);
+  EXPECT_FALSE(options.leak_watch.may_stop);
+  EXPECT_EQ(options.command, (std::vector<std::string>{"ls", "--leaks"}));
+
+  const auto by_environment = parsed({"run", "ls"}, {{"HEAPLEDGER_LEAKS", "1"}, {"HEAPLEDGER_LEAKS_ACCESS", "4"}});
+  EXPECT_TRUE(std::get<run_options>(by_environment).leaks);
+  EXPECT_EQ(std::get<run_options>(by_environment).leak_watch.hunt.access_s, 4);
+  EXPECT_SAYS(refusal({"run", "--leaks-access", "soon", "ls"}), "'soon' is not a number of seconds");
+  EXPECT_SAYS(refusal({"run", "--leaks-access", "nan", "ls"}), "'nan' is not a number of seconds");
+  EXPECT_SAYS(refusal({"run", "--leaks-per-stack", "0", "ls"}), "not a whole number from 1");
+}
+
+TEST(leaks_options, are_taken) {
+  const auto result = parsed({"leaks", "--json", "--top", "3", "--duration", "5", "--report", "0", "--suspicious", "1",
+                              "--debug-path", "/x", "4711"});
+  const auto& options = std::get<leaks_options>(result);
+  EXPECT_EQ(options.target, "4711");
+  EXPECT_TRUE(options.json);
+  EXPECT_EQ(options.top, 3U);
+  EXPECT_EQ(options.duration_s, 5);
+  EXPECT_EQ(options.watch.hunt.report_s, 0);
+  EXPECT_EQ(options.watch.hunt.suspicious_s, 1);
+  EXPECT_EQ(options.debug_paths, (std::vector<std::string>{"/x"}));
+  EXPECT_SAYS(refusal({"leaks"}), "Type: heapledger leaks PROFILE");
+  EXPECT_SAYS(refusal({"leaks", "--acces", "1", "a"}), "did you mean --access?");
 }
 
 TEST(report_options, are_taken) {

@@ -49,6 +49,7 @@ invocation parse(std::span<const std::string> given_words, const environment_loo
     if (name == "diff") return parse_diff(rest);
     if (name == "export") return parse_export(rest);
     if (name == "html") return parse_html(rest);
+    if (name == "leaks") return parse_leaks(rest);
     if (name == "doctor") return parse_doctor(rest);
     return refuse_command(name);
   } catch (const help_wanted& help) {

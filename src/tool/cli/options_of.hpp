@@ -14,6 +14,7 @@ report_options parse_report(std::span<const std::string> given_words);
 diff_options parse_diff(std::span<const std::string> given_words);
 export_options parse_export(std::span<const std::string> given_words);
 html_options parse_html(std::span<const std::string> given_words);
+leaks_options parse_leaks(std::span<const std::string> given_words);
 doctor_options parse_doctor(std::span<const std::string> given_words);
 
 }  // namespace heapledger::cli
