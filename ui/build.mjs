@@ -21,7 +21,7 @@ function install(npm) {
   const installed = join(root, "node_modules/.package-lock.json");
   if (modified(installed) > modified(join(root, "package-lock.json"))) return;
   const done = spawnSync(npm, ["ci", "--ignore-scripts", "--loglevel=error"], { cwd: root, encoding: "utf8" });
-  if (done.status !== 0) throw new Error(`npm ci failed: ${(done.stderr || String(done.error)).trim().split("\n")[0]}`);
+  if (done.status !== 0) throw new Error(`npm ci failed: ${(done.stderr || String(done.error ?? `status ${done.status}`)).trim().split("\n")[0]}`);
 }
 
 function hash(text) {

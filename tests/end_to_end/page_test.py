@@ -15,12 +15,15 @@ class Page(ledger.Case):
     def html(self, *words):
         return ledger.execute([ledger.BIN, "html", *words])
 
-    def assert_page_tells(self, profile):
+    def assert_page_tells(self, profile, old=None):
         page = self.path("page.html")
-        done = self.html("-f", "-o", page, profile)
+        done = self.html("-f", "-o", page, *(["--diff", old] if old else []), profile)
         self.assertEqual((done.status, done.out), (0, b""), done)
-        report = ledger.execute([ledger.BIN, "report", "--json", profile])
-        done = ledger.execute([NODE, os.path.join(UI, "test/browser.mjs"), page, self.write("report.json", report.out)],
+        reports = []
+        for file in [profile] + ([old] if old else []):
+            report = ledger.execute([ledger.BIN, "report", "--json", file])
+            reports.append(self.write(f"report-{len(reports)}.json", report.out))
+        done = ledger.execute([NODE, os.path.join(UI, "test/browser.mjs"), page, *reports],
                               env={"HOME": self.dir, "CHROMIUM": BROWSER})
         self.assertEqual(done.status, 0, done)
 
@@ -43,6 +46,10 @@ class Page(ledger.Case):
         self.assertEqual(done.status, 0, done)
         self.assert_page_tells(profile)
 
+    def test_two_profiles(self):
+        before, after = [self.profile([ledger.program("scopes"), case]).files[0] for case in ("nested", "peak")]
+        self.assert_page_tells(after, before)
+
     def test_files(self):
         """The page's name, and what is in the way of it."""
         profile = self.profile([ledger.program("nothing")]).files[0]
@@ -52,7 +59,7 @@ class Page(ledger.Case):
         self.assertIn(os.fsencode(page), done.err)
         again = self.html(profile)
         self.assertEqual((again.status, again.err.count(b"\n")), (125, 1), again)
-        self.assertIn(b"the file exists", again.err)
+        self.assertIn(b"exists", again.err)
         self.assertEqual(self.html("-f", profile).status, 0)
         piped = self.html("-o", "-", profile)
         with open(page, "rb") as file:

@@ -42,7 +42,7 @@ class session_test : public ::testing::Test {
 
   session_directory directory_{"."};
   session_options options_;
-  session session_{directory_.path(), {.interval_ms = 10, .retire = {}}};
+  session session_{directory_.path(), {.interval_ms = 10, .retire = {}, .look = {}}};
   pid_t root_ = 0;
 };
 
@@ -118,10 +118,13 @@ TEST_F(session_test, other_files_are_none_of_its_business) {
 
 TEST_F(session_test, retires_what_ended_when_segments_pile_up) {
   std::vector<pid_t> retired;
-  session bounded(directory_.path(),
-                  {.interval_ms = 10, .held_bytes_limit = 0, .retire = [&](const std::list<process_watch>& ended) {
-                     for (const auto& image : ended) retired.push_back(image.pid());
-                   }});
+  session bounded(directory_.path(), {.interval_ms = 10,
+                                      .held_bytes_limit = 0,
+                                      .retire =
+                                          [&](const std::list<process_watch>& ended) {
+                                            for (const auto& image : ended) retired.push_back(image.pid());
+                                          },
+                                      .look = {}});
   std::ofstream(directory_.path() + "/child") << become(0);
   held_signals signals;
   const auto script = fmt::format("for i in 1 2 3; do sh {}/child; done; {}", directory_.path(), become(0));

@@ -148,8 +148,70 @@ TEST(run_options, wrong_usage_says_what_to_type) {
   EXPECT_SAYS(refusal({"run", "--forse", "ls"}), "did you mean --force?");
   EXPECT_SAYS(refusal({"run", "--xyzzy", "ls"}), "heapledger run --help");
   EXPECT_SAYS(refusal({"run", "-z", "ls"}), "unknown option -z");
-  EXPECT_SAYS(refusal({"run", "--leaks", "ls"}), "not in this version");
-  EXPECT_SAYS(refusal({"run", "ls"}, {{"HEAPLEDGER_LEAKS", "1"}}), "not in this version");
+}
+
+TEST(run_options, of_the_leak_watch_are_taken) {
+  const auto result = parsed({"run",
+                              "--leaks",
+                              "--leaks-suspicious",
+                              "0.5",
+                              "--leaks-access=2",
+                              "--leaks-rest",
+                              "0.25",
+                              "--leaks-samples",
+                              "7",
+                              "--leaks-per-stack",
+                              "9",
+                              "--leaks-in-all",
+                              "11",
+                              "--leaks-after",
+                              "3",
+                              "--leaks-suppressions",
+                              "a",
+                              "--leaks-suppressions",
+                              "b",
+                              "--leaks-error-exitcode",
+                              "42",
+                              "--leaks-stop",
+                              "no",
+                              "--",
+                              "ls",
+                              "--leaks"});
+  const auto& options = std::get<run_options>(result);
+  EXPECT_TRUE(options.leaks);
+  EXPECT_EQ(options.leak_watch.hunt.suspicious_s, 0.5);
+  EXPECT_EQ(options.leak_watch.hunt.access_s, 2);
+  EXPECT_EQ(options.leak_watch.hunt.rest_s, 0.25);
+  EXPECT_EQ(options.leak_watch.hunt.samples, 7U);
+  EXPECT_EQ(options.leak_watch.hunt.per_stack, 9U);
+  EXPECT_EQ(options.leak_watch.hunt.in_all, 11U);
+  EXPECT_EQ(options.leak_watch.after_s, 3);
+  EXPECT_EQ(options.leak_watch.suppressions, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(options.leak_watch.error_exitcode, 42);
+  EXPECT_FALSE(options.leak_watch.may_stop);
+  EXPECT_EQ(options.command, (std::vector<std::string>{"ls", "--leaks"}));
+
+  const auto by_environment = parsed({"run", "ls"}, {{"HEAPLEDGER_LEAKS", "1"}, {"HEAPLEDGER_LEAKS_ACCESS", "4"}});
+  EXPECT_TRUE(std::get<run_options>(by_environment).leaks);
+  EXPECT_EQ(std::get<run_options>(by_environment).leak_watch.hunt.access_s, 4);
+  EXPECT_SAYS(refusal({"run", "--leaks-access", "soon", "ls"}), "'soon' is not a number of seconds");
+  EXPECT_SAYS(refusal({"run", "--leaks-access", "nan", "ls"}), "'nan' is not a number of seconds");
+  EXPECT_SAYS(refusal({"run", "--leaks-per-stack", "0", "ls"}), "not a whole number from 1");
+}
+
+TEST(leaks_options, are_taken) {
+  const auto result = parsed({"leaks", "--json", "--top", "3", "--duration", "5", "--report", "0", "--suspicious", "1",
+                              "--debug-path", "/x", "4711"});
+  const auto& options = std::get<leaks_options>(result);
+  EXPECT_EQ(options.target, "4711");
+  EXPECT_TRUE(options.json);
+  EXPECT_EQ(options.top, 3U);
+  EXPECT_EQ(options.duration_s, 5);
+  EXPECT_EQ(options.watch.hunt.report_s, 0);
+  EXPECT_EQ(options.watch.hunt.suspicious_s, 1);
+  EXPECT_EQ(options.debug_paths, (std::vector<std::string>{"/x"}));
+  EXPECT_SAYS(refusal({"leaks"}), "Type: heapledger leaks PROFILE");
+  EXPECT_SAYS(refusal({"leaks", "--acces", "1", "a"}), "did you mean --access?");
 }
 
 TEST(report_options, are_taken) {
@@ -195,8 +257,7 @@ TEST(commands, unknown_ones_get_a_suggestion) {
   EXPECT_SAYS(refusal({"rnu", "ls"}), "did you mean run?");
   EXPECT_SAYS(refusal({"--verison"}), "did you mean --version?");
   EXPECT_SAYS(refusal({"xyzzy"}), "heapledger --help");
-  for (const char* later :
-       {"top", "diff", "export", "leaks", "attach", "detach", "start", "stop", "snapshot", "mark", "ps"}) {
+  for (const char* later : {"top", "attach", "detach", "start", "stop", "snapshot", "mark", "ps"}) {
     EXPECT_SAYS(refusal({later}), "not in this version");
   }
 }
@@ -231,6 +292,37 @@ TEST(suggest, measures_distance) {
   EXPECT_EQ(nearest("--outp", known), "--output");
   EXPECT_EQ(nearest(std::string(100'000, 'x'), known), "");
   EXPECT_EQ(nearest("--zebra", known), "");
+}
+
+TEST(export_options, the_format_is_asked_for_and_checked) {
+  const auto result = parsed({"export", "--format", "folded", "--by", "count", "-o", "x", "-f", "a.hlp"});
+  const auto* options = std::get_if<export_options>(&result);
+  ASSERT_NE(options, nullptr);
+  EXPECT_EQ(options->format, "folded");
+  EXPECT_EQ(options->by, "count");
+  EXPECT_EQ(options->output, "x");
+  EXPECT_TRUE(options->force);
+  EXPECT_EQ(options->file, "a.hlp");
+  EXPECT_SAYS(refusal({"export", "a.hlp"}), "add --format pprof, heaptrack");
+  EXPECT_SAYS(refusal({"export", "--format", "svg", "a.hlp"}), "'svg' is none of pprof");
+  EXPECT_SAYS(refusal({"export", "--format", "massif", "--by", "live", "a.hlp"}), "--by says nothing for massif");
+  EXPECT_SAYS(refusal({"export", "--format", "folded", "--by", "size", "a.hlp"}), "'size' is none of");
+  EXPECT_SAYS(refusal({"export", "--format", "folded"}), "which profile?");
+}
+
+TEST(diff_options, two_profiles_and_limits_that_can_be_meant) {
+  const auto result =
+      parsed({"diff", "--fail-above", "peak=5%", "--fail-above=live=0", "a.hlp", "b.hlp", "--top", "3"});
+  const auto* options = std::get_if<diff_options>(&result);
+  ASSERT_NE(options, nullptr);
+  EXPECT_EQ(options->old_file, "a.hlp");
+  EXPECT_EQ(options->new_file, "b.hlp");
+  EXPECT_EQ(options->fail_above, (words{"peak=5%", "live=0"}));
+  EXPECT_EQ(options->top, 3U);
+  EXPECT_SAYS(refusal({"diff", "a.hlp"}), "type: heapledger diff OLD.hlp NEW.hlp");
+  EXPECT_SAYS(refusal({"diff", "--fail-above", "much", "a", "b"}), "'much' is no limit; write [MEASURE=]AMOUNT");
+  EXPECT_SAYS(refusal({"diff", "--fail-above", "count=5k", "a", "b"}), "which has no unit");
+  EXPECT_SAYS(refusal({"diff", "--by", "temporary", "--fail-above", "5MB", "a", "b"}), "which has no unit");
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Opens a page in Chromium and holds it against the JSON report of the same profile: every number, every frame, and what
-// a user does with it. Usage: node browser.mjs PAGE.html REPORT.json
+// a user does with it. Usage: node browser.mjs PAGE.html REPORT.json [OLD_REPORT.json], the last for a page of two profiles.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
-const [file, reportFile] = process.argv.slice(2);
+const [file, reportFile, oldFile] = process.argv.slice(2);
 const address = pathToFileURL(file).href;
 const report = JSON.parse(readFileSync(reportFile, "utf8"));
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -228,14 +228,45 @@ async function nothingWasInjected() {
   assert.match(found.title, /: memory, heapledger$/);
 }
 
+const keys = { peak: "peak_bytes", live: "live_bytes", allocated: "allocated_bytes", count: "allocations", temporary: "temporaries" };
+
+// Growth in all, and by function, added up anew from both reports.
+async function growthIsTheDifference(old) {
+  for (const [by, key] of Object.entries(keys)) {
+    await page.click(`.measures [data-choice=${by}]`);
+    await settled();
+    const grown = await page.evaluate(() => window.heapledger.model.growth().total[0]);
+    assert.equal(grown, report.totals[key] - old.totals[key], by);
+  }
+  await page.click(".measures [data-choice=allocated]");
+  await page.click("[data-view=functions]");
+  await settled();
+  const rows = await page.$$eval(".table-row", (list) => list.map((row) => [row.querySelector(".name").title, row.children[1].firstChild.title]));
+  const sum = (of, name) => of.stacks.filter((stack) => has(stack, name)).reduce((all, stack) => all + stack.allocated_bytes, 0);
+  let seen = 0;
+  for (const [name, growth] of rows.filter(([one]) => /^\w+(::\w+)*\(.*\)$/.test(one) || one === "main")) {
+    assert.equal(growth, `${(sum(report, name) - sum(old, name)).toLocaleString("en-US")} bytes`, name);
+    ++seen;
+  }
+  assert.ok(seen > 0);
+  await page.click("[data-view=flame]");
+  await settled();
+  const { x, y } = await page.$eval(".flame-page canvas", (canvas) => canvas.getBoundingClientRect().toJSON());
+  await page.mouse.move(x + 50, y + 9);
+  await settled();
+  assert.ok((await page.textContent(".hint-box:not([hidden])")).includes(`${old.totals.allocated_bytes.toLocaleString("en-US")} bytes before`));
+  await page.click("[data-view=stacks]");
+  await page.click("[data-view=overview]");
+  await settled();
+}
+
 try {
   await tilesAreTheTotals();
-  await stacksAreTheReports();
-  await functionsAddUp();
-  await flameDrawsAndZooms();
-  await searchKnowsItsShare();
-  await linkRestoresView();
-  await stackIsCopied();
+  if (oldFile) {
+    await growthIsTheDifference(JSON.parse(readFileSync(oldFile, "utf8")));
+  } else {
+    await onePageOfOneProfile();
+  }
   await everyViewShows();
   await nothingWasInjected();
   assert.deepEqual(troubles, []);
@@ -245,4 +276,13 @@ try {
   process.exitCode = 1;
 } finally {
   await browser.close();
+}
+
+async function onePageOfOneProfile() {
+  await stacksAreTheReports();
+  await functionsAddUp();
+  await flameDrawsAndZooms();
+  await searchKnowsItsShare();
+  await linkRestoresView();
+  await stackIsCopied();
 }

@@ -17,7 +17,7 @@ const small = sample([
 ]);
 
 function weights(profile: Profile, chosen: Uint8Array | null = null): Weights {
-  return weigh(profile, stackValues(profile, "peak"), sitePlaces(profile), chosen);
+  return weigh(profile, stackValues(profile.stacks, "peak"), sitePlaces(profile), chosen);
 }
 
 // "main 100 (load 70 (...) walk 30 (...))"

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromFragment, initial, toFragment, type State } from "../src/app/state";
 import { Reader } from "../src/data/reader";
-import { bytesText, countText, percentText, secondsText } from "../src/model/text";
+import { fitted } from "../src/model/names";
+import { bytesText, changeText, countText, growthText, percentText, secondsText } from "../src/model/text";
 import { sizeRows } from "../src/view/small_pages";
-import { thin } from "../src/view/timeline";
+import { thin, withPeak } from "../src/view/timeline";
 
 function varint(value: bigint): number[] {
   const bytes: number[] = [];
@@ -71,4 +72,28 @@ test("a thinned timeline keeps every peak", () => {
 test("every allocation is in one row of the histogram", () => {
   const buckets = [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 11, allocations: 5 }, { from: 12, to: 15, allocations: 7 }, { from: 64, to: 79, allocations: 0 }];
   assert.deepEqual(sizeRows(buckets), [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 15, allocations: 12 }]);
+});
+
+test("names lose outer scopes before they are cut", () => {
+  assert.equal(fitted("a::b<c::d>::e", 20), "a::b<c::d>::e");
+  assert.equal(fitted("a::b<c::d>::e", 12), "b<c::d>::e");
+  assert.equal(fitted("a::b<c::d>::e", 5), "e");
+  assert.equal(fitted("abcdefgh", 5), "abcd…");
+  assert.equal(fitted("operator new(std::size_t)", 10), "operator …");
+  assert.equal(fitted("::::::", 2), "::");
+});
+
+test("growth in words", () => {
+  assert.equal(growthText(0, 5), "new");
+  assert.equal(growthText(5, 5), "the same");
+  assert.equal(growthText(200, 100), "-50.0 %");
+  assert.equal(changeText(1536, true), "+1.5 KiB");
+  assert.equal(changeText(-3, false), "-3");
+});
+
+test("the peak is a point of the timeline", () => {
+  const series = { time: [0, 1, 2], live: [5, 7, 6], rss: [1, 2, 3] };
+  assert.deepEqual(withPeak(series, { peak_time: 1.5, peak_bytes: 9 }), { time: [0, 1, 1.5, 2], live: [5, 7, 9, 6], rss: [1, 2, null, 3] });
+  assert.deepEqual(withPeak(series, { peak_bytes: 9 }), series);
+  assert.deepEqual(withPeak(series, { peak_time: 3, peak_bytes: 9 }), series);
 });

@@ -64,8 +64,9 @@ export function sample(stacks: SampleStack[]): Profile {
   let before = 0;
   const firstPlace = Uint32Array.from([...order.map(({ node }) => (before += node.places.length) - node.places.length), places.length]);
   return {
+    before: undefined,
     exact: true,
-    words: { command: "program", ending: "", host: "", losses: [], errors: [], symbols: [], modules, threads: [], nameless_peak_bytes: 0, symbolized: true },
+    words: { name: "program", command: "program", ending: "", host: "", losses: [], errors: [], symbols: [], modules, threads: [], nameless_peak_bytes: 0, symbolized: true },
     report: { process: { ended: "exited" } } as unknown as Report,
     strings: new Strings(Uint32Array.from(bytes, (one) => one.length), Uint8Array.from(bytes.flatMap((one) => [...one]))),
     functions: {

@@ -30,7 +30,8 @@ std::string address_name(const profile& p, const location& place) {
 
 class tree_builder {
  public:
-  explicit tree_builder(const profile& p) : p_(p), machinery_(p), lines_of_location_(p.locations.size()) {
+  explicit tree_builder(const profile& p)
+      : p_(p), machinery_(p), lines_of_location_(p.locations.size()), known_(p.nodes.size(), none) {
     tree_.nodes.push_back({});
     tree_.places.push_back({});
     place_nodes_.push_back(0);
@@ -38,6 +39,10 @@ class tree_builder {
 
   function_tree build() {
     for (const auto& stack : p_.stacks) tree_.stack_places.push_back(place_of(stack));
+    // The indices are half of the memory, and done with.
+    decltype(known_)().swap(known_);
+    decltype(place_index_)().swap(place_index_);
+    decltype(node_index_)().swap(node_index_);
     order_lines();
     order_nodes();
     return std::move(tree_);
@@ -47,13 +52,15 @@ class tree_builder {
   // Where a stack that begins in this scope ends. What was asked before is remembered by tree node.
   std::uint32_t place_of(const stack_entry& stack) {
     const std::uint32_t root = scope_place(stack.scope);
-    auto& known = known_[root];
+    const auto known_place = [&](std::uint32_t node) -> std::uint32_t& {
+      return root == 0 ? known_[node] : known_in_scope_.try_emplace(pair_key(root, node), none).first->second;
+    };
     pending_.clear();
     std::uint32_t node = stack.node;
     std::uint32_t place = root;
     for (; node != 0; node = p_.nodes[node].parent) {
-      if (const auto found = known.find(node); found != known.end()) {
-        place = found->second;
+      if (const std::uint32_t known = known_place(node); known != none) {
+        place = known;
         break;
       }
       pending_.push_back(node);
@@ -63,7 +70,7 @@ class tree_builder {
       if (where != none) {
         for (const std::uint32_t line : lines_of(where)) place = child_place(place, line);
       }
-      known.emplace(*at, place);
+      known_place(*at) = place;
     }
     return place;
   }
@@ -202,7 +209,8 @@ class tree_builder {
   std::vector<std::vector<std::uint32_t>> lines_of_location_;
   std::vector<std::uint32_t> place_nodes_;  // by place
   std::vector<std::uint32_t> pending_;
-  std::unordered_map<std::uint32_t, std::unordered_map<std::uint32_t, std::uint32_t>> known_;  // by root, by node
+  std::vector<std::uint32_t> known_;                                 // by node, outside of scopes; none: not yet
+  std::unordered_map<std::uint64_t, std::uint32_t> known_in_scope_;  // by the scope's place and node
   std::map<std::vector<std::string>, std::uint32_t> scopes_;
   std::map<std::string, std::uint32_t> scope_functions_;
   std::unordered_map<std::uint64_t, std::uint32_t> function_index_;

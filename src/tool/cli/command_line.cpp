@@ -77,7 +77,6 @@ void command_line::refuse(const std::string& word) const {
     throw usage_error(fmt::format("'{}' is one argument too many", word));
   }
   const std::string option = word.starts_with("--") ? word.substr(0, word.find('=')) : word;
-  if (option == "--leaks") throw usage_error("--leaks is not in this version");
   const std::string meant = nearest(option, option_names());
   throw usage_error(fmt::format(
       "unknown option {}; {}", option,

@@ -6,12 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "tool/leaks/options.hpp"
+
 namespace heapledger::cli {
 
+inline constexpr int exit_worse = 1;  // what diff finds
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_failure = 125;  // our own failure, or a file that cannot be read
 inline constexpr int exit_not_executable = 126;
 inline constexpr int exit_not_found = 127;
+
+// What the leak watch may be told, by `run --leaks` and by `leaks PID`.
+struct leak_watch_options {
+  leaks::hunt_options hunt;
+  double after_s = 0;                     // begin so long after the start: what starts up is not counted
+  std::vector<std::string> suppressions;  // files
+  int error_exitcode = 0;                 // the exit status when something leaks; 0: as if nothing did
+  bool may_stop = true;                   // for moments, to ask for the second witness
+};
 
 struct run_options {
   std::string output;  // pattern: %e program, %p pid, %h host, %t time; empty: heapledger.%e.%p.hlp
@@ -22,6 +34,7 @@ struct run_options {
   bool follow = true;
   std::vector<std::string> only;  // globs on program names; empty: every process of the tree
   bool leaks = false;
+  leak_watch_options leak_watch;
   bool check = false;  // hidden: verify every stack with a second unwinder
   bool quiet = false;
   int verbose = 0;
@@ -40,6 +53,26 @@ struct report_options {
 };
 int report(const report_options& options);
 
+struct diff_options {
+  std::string old_file;
+  std::string new_file;
+  bool json = false;
+  std::string by;                       // empty: peak
+  std::uint32_t top = 0;                // 0: ten places in text, everything in JSON
+  std::vector<std::string> fail_above;  // as diff::parse_gate takes them
+  std::vector<std::string> debug_paths;
+};
+int diff_profiles(const diff_options& options);
+
+struct html_options {
+  std::string file;
+  std::string before;  // an older profile: the page shows what changed since
+  std::string output;  // empty: the profile's name with .html for .hlp; "-": standard output
+  bool force = false;  // overwrite an existing file
+  std::vector<std::string> debug_paths;
+};
+int html(const html_options& options);
+
 struct export_options {
   std::string file;
   std::string format;  // one of exports::formats()
@@ -50,13 +83,16 @@ struct export_options {
   std::vector<std::string> debug_paths;
 };
 int export_profile(const export_options& options);
-struct html_options {
-  std::string file;
-  std::string output;  // empty: the profile's name with .html for .hlp; "-": standard output
-  bool force = false;  // overwrite an existing file
+
+struct leaks_options {
+  std::string target;  // a profile, or the pid of a program under heapledger
+  bool json = false;
+  std::uint32_t top = 0;  // of each list in text; 0: ten
+  double duration_s = 0;  // 0: until the program ends, or this is interrupted
+  leak_watch_options watch;
   std::vector<std::string> debug_paths;
 };
-int html(const html_options& options);
+int leaks(const leaks_options& options);
 
 struct doctor_options {
   std::string program;  // optional: check whether this program can be profiled

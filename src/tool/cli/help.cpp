@@ -11,16 +11,17 @@ const std::vector<command_entry>& commands() {
   static const std::vector<command_entry> entries = {
       {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
       {"report", "[options] PROFILE", "show a profile; --json for programs"},
+      {"diff", "[options] OLD NEW", "what changed; exit 1 when worse than --fail-above"},
       {"export", "--format FORMAT PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
       {"html", "[options] PROFILE", "a profile as one page for a browser"},
+      {"leaks", "[options] PROFILE | PID", "what leaks: of a profile, or watched in a running program"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
   return entries;
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 9> later = {"top",   "diff", "leaks",    "attach", "detach",
-                                                     "start", "stop", "snapshot", "mark"};
+  constexpr std::array<std::string_view, 7> later = {"top", "attach", "detach", "start", "stop", "snapshot", "mark"};
   return std::find(later.begin(), later.end(), name) != later.end() || name == "ps";
 }
 

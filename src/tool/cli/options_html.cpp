@@ -13,6 +13,7 @@ html_options parse_html(std::span<const std::string> given_words) {
   app.add_option("PROFILE", options.file, "a .hlp file, or the segment of a process")->type_name("");
   app.add_option("-o,--output", options.output, "the page (PROFILE with .html for .hlp); - is standard output")
       ->type_name("FILE");
+  app.add_option("--diff", options.before, "an older profile: the page shows what changed since")->type_name("OLD");
   app.add_flag("-f,--force", options.force, "overwrite an existing file");
   app.add_option("--debug-path", options.debug_paths, "a folder of debug files; may be repeated")
       ->type_name("DIR")

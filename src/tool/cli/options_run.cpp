@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tool/cli/command_line.hpp"
+#include "tool/cli/leak_options.hpp"
 #include "tool/cli/options_of.hpp"
 #include "tool/cli/twin_options.hpp"
 #include "tool/cli/values.hpp"
@@ -49,6 +50,12 @@ void add_run_options(twin_options& twins, run_options& options) {
                 if (!glob.empty()) options.only.push_back(glob);
               }
             });
+  twins.add_flag("--leaks", "watch for leaks, and say at the end what leaks",
+                 [&](auto source, const std::string& text) { options.leaks = given(source, text); });
+  add_leak_options("leaks-", options.leak_watch,
+                   [&](const std::string& name, const std::string& placeholder, const std::string& help, auto use) {
+                     twins.add(name, placeholder, help, use);
+                   });
   twins.add_flag("-q,--quiet", "say nothing",
                  [&](auto source, const std::string& text) { options.quiet = given(source, text); });
   twins.add_flag("-v,--verbose", "say more", [&](auto source, const std::string& text) {
@@ -88,10 +95,6 @@ run_options parse_run(std::span<const std::string> given_words, const environmen
   twins.take();
   if (const char* check = environment("HEAPLEDGER_CHECK"); check != nullptr && *check != 0 && *check != '0')
     options.check = true;
-  const char* leaks = environment("HEAPLEDGER_LEAKS");
-  if (leaks != nullptr && *leaks != '\0' && truth_value("HEAPLEDGER_LEAKS", leaks)) {
-    throw usage_error("HEAPLEDGER_LEAKS is set, and --leaks is not in this version; unset it");
-  }
   if (options.command.empty()) throw usage_error("which program? Type: heapledger run [options] -- PROGRAM [ARG...]");
   return options;
 }

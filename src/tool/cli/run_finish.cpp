@@ -32,6 +32,7 @@ void profile_writer::take(batch& to, const collect::process_watch& image) {
   try {
     auto collected = image.collect();
     if (collected && is_worth_a_file(image, *collected)) {
+      if (complete_) complete_(image, *collected);
       to.size += collected->nodes.size() + collected->stacks.size() + collected->locations.size();
       to.profiles.push_back(std::move(*collected));
       to.images.push_back(&image);
@@ -74,6 +75,7 @@ void profile_writer::write_file(const collect::process_watch& image, const profi
                                  .is_root = is_root(image),
                                  .image = image.image_number()});
   write_profile(collected, result.file, names_.overwrite());
+  if (read_) read_(result, collected);
   written_.push_back(std::move(result));
 }
 

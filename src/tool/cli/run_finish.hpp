@@ -34,6 +34,13 @@ class profile_writer {
  public:
   profile_writer(collect::output_names& names, pid_t root) : names_(names), root_(root) {}
 
+  // Adds to each profile what was learned of its process meanwhile.
+  using completion = std::function<void(const collect::process_watch&, profile&)>;
+  void complete_by(completion complete) { complete_ = std::move(complete); }
+  // Is shown each profile as it was written, with symbols.
+  using reader = std::function<void(const written_profile&, const profile&)>;
+  void read_by(reader read) { read_ = std::move(read); }
+
   // Those that ended, while the root still runs.
   void write_early(const std::list<collect::process_watch>& images);
   // The root first, so that it gets the name that was asked for; then the others, many at a time. `progress` gets
@@ -59,6 +66,8 @@ class profile_writer {
 
   collect::output_names& names_;
   pid_t root_;
+  completion complete_;
+  reader read_;
   std::vector<written_profile> written_;
   std::vector<failed_profile> failed_;
   std::size_t left_out_ = 0;

@@ -15,6 +15,14 @@ std::uint32_t number_value(std::string_view source, const std::string& text, std
   throw usage_error(fmt::format("{}: '{}' is not a whole number from {} to {}", source, text, low, high));
 }
 
+double seconds_value(std::string_view source, const std::string& text, double low, double high) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && stop == end && value >= low && value <= high) return value;
+  throw usage_error(fmt::format("{}: '{}' is not a number of seconds from {} to {}", source, text, low, high));
+}
+
 std::string choice_value(std::string_view source, const std::string& text, std::initializer_list<const char*> choices) {
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
   throw usage_error(fmt::format("{}: '{}' is none of {}", source, text, fmt::join(choices, ", ")));

@@ -167,7 +167,7 @@ std::string_view segment_copy::text(std::uint32_t offset) const {
   return rest.substr(0, rest.find('\0'));
 }
 
-segment_copy copy_segment(const segment_file& file) {
+segment_copy copy_books(const segment_file& file) {
   segment_copy copy;
   copy.path = file.path();
   copy.resident_bytes = file.resident_bytes();
@@ -179,6 +179,11 @@ segment_copy copy_segment(const segment_file& file) {
     const auto after = read_header(file);
     if (raw_folds(header) == raw_folds(after)) break;
   }
+  return copy;
+}
+
+segment_copy copy_segment(const segment_file& file) {
+  auto copy = copy_books(file);
   const auto& header = copy.header;
   read_region(file, header.account_keys, header.account_count, copy.account_keys);
   read_region(file, header.nodes, header.node_count, copy.nodes);

@@ -72,5 +72,7 @@ struct segment_copy {
 
 // Copies the segment as it is now; with a live writer, again until no fold was under way meanwhile. Throws input_error.
 segment_copy copy_segment(const segment_file& file);
+// The same of the header, accounts and cells alone: what add_up() needs.
+segment_copy copy_books(const segment_file& file);
 
 }  // namespace heapledger::collect

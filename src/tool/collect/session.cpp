@@ -185,6 +185,11 @@ std::uint64_t session::sample_all(std::uint64_t now_ns) {
     const auto before_ns = image->sorting_time_ns();
     image->sample(now_ns);
     self_paced_ns += image->sorting_time_ns() - before_ns;
+    if (options_.look) {
+      const auto look_ns = monotonic_ns();
+      options_.look(*image, look_ns);
+      self_paced_ns += monotonic_ns() - look_ns;
+    }
   }
   const auto spent_ns = monotonic_ns() - now_ns;
   return spent_ns - std::min(spent_ns, self_paced_ns);

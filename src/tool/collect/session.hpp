@@ -24,6 +24,8 @@ struct session_options {
   // them, to make their profiles; then they are forgotten.
   std::uint64_t held_bytes_limit = std::uint64_t{256} << 20;
   std::function<void(const std::list<process_watch>&)> retire;
+  // Called for each running image at every sample; it paces itself.
+  std::function<void(const process_watch&, std::uint64_t now_ns)> look;
 };
 
 class session {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "tool/analyse/machinery.hpp"
+#include "tool/analyse/path_hash.hpp"
 #include "tool/analyse/recursion.hpp"
 #include "tool/diff/identity.hpp"
 
@@ -18,22 +19,6 @@ constexpr std::string_view the_program = "/";  // no module's name has a slash
 std::string_view module_key(const profile& p, const module_info& module) {
   return module.path == p.process.exe ? the_program : same_module(module.path);
 }
-
-// 128 bits of what a stack is: with a million stacks two different ones share them with a chance of 10^-27.
-struct stack_key {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  bool operator==(const stack_key&) const = default;
-  void add(std::uint64_t value) {
-    low = (low ^ value) * 0x9e3779b97f4a7c15U;
-    low ^= low >> 29;
-    high = (high + value) * 0xc2b2ae3d27d4eb4fU;
-    high ^= high >> 31;
-  }
-};
-struct stack_key_hash {
-  std::size_t operator()(const stack_key& key) const { return key.low; }
-};
 
 }  // namespace
 
@@ -92,7 +77,8 @@ class matcher {
     const auto [found, added] = frames_.try_emplace(std::tuple(same_function(function), module_name, place),
                                                     static_cast<std::uint32_t>(result_.frames_.size()));
     if (added) {
-      result_.frames_.push_back({function, module == nullptr ? std::string_view() : std::string_view(module->path)});
+      const std::string_view path = module == nullptr ? std::string_view() : std::string_view(module->path);
+      result_.frames_.push_back({function, path, function.empty() && place == 0});
       const bool runtime = module != nullptr && analyse::is_system_runtime(module->path);
       result_.is_start_.push_back(function.empty() ? runtime : analyse::is_start_code(function));
     }
@@ -103,7 +89,7 @@ class matcher {
     std::vector<std::uint64_t> keys;
     for (const stack_entry& stack : half.source->stacks) {
       const auto scope = scopes_.try_emplace(stack.scope, scopes_.size()).first;
-      stack_key key;
+      analyse::path_hash key;
       key.add(scope->second);
       result_.expand(half, stack.node, keys);
       for (const auto& folded : analyse::fold_recursion(keys)) {
@@ -127,7 +113,7 @@ class matcher {
   builds equal_builds_;
   std::map<std::tuple<std::string_view, std::string_view, std::uint64_t>, std::uint32_t> frames_;
   std::map<std::vector<std::string>, std::uint64_t> scopes_;
-  std::unordered_map<stack_key, std::uint32_t, stack_key_hash> stacks_;
+  std::unordered_map<analyse::path_hash, std::uint32_t, analyse::hash_of_path> stacks_;
 };
 
 comparison::comparison(const profile& before, const profile& after) {

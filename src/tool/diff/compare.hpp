@@ -18,6 +18,7 @@ namespace heapledger::diff {
 struct compared_frame {
   std::string_view function;  // empty: unknown
   std::string_view module;    // path, of the newer profile where both have it; empty: code that no module holds
+  bool any_nameless = false;  // all nameless code of the module, not one place
 };
 
 struct shown_frame {

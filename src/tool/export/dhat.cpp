@@ -3,8 +3,11 @@
 // are bounded from below by what is known, and lifetimes are 0.
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "tool/analyse/path_hash.hpp"
 #include "tool/export/format.hpp"
 #include "tool/export/names.hpp"
 #include "tool/export/place_text.hpp"
@@ -39,9 +42,9 @@ class dhat_writer {
               json_string(command_line(p_.process)), p_.process.pid, end, peak);
     number_frames();
     const char* separator = "\n";
-    for (const stack_entry& stack : p_.stacks) {
+    for (const auto& [stack, count] : distinct_stacks()) {
       text_.put(std::exchange(separator, ",\n"));
-      write_stack(stack);
+      write_stack(*stack, count);
     }
     text_.put("],\n\"ftbl\":[\"[root]\"");
     write_frames();
@@ -68,8 +71,24 @@ class dhat_writer {
     }
   }
 
-  void write_stack(const stack_entry& stack) {
-    const counters& count = stack.count;
+  // The viewer refuses a file in which two entries have the same frames.
+  std::vector<std::pair<const stack_entry*, counters>> distinct_stacks() const {
+    std::vector<std::pair<const stack_entry*, counters>> distinct;
+    std::unordered_map<analyse::path_hash, std::size_t, analyse::hash_of_path> known;
+    for (const stack_entry& stack : p_.stacks) {
+      analyse::path_hash path;
+      for (std::uint32_t node = stack.node; node != 0; node = p_.nodes[node].parent) {
+        if (p_.nodes[node].location != none) path.add(p_.nodes[node].location);
+      }
+      for (const auto& scope : stack.scope) path.add(scopes_.at(scope) + (std::uint64_t{1} << 32));
+      const auto [found, added] = known.try_emplace(path, distinct.size());
+      if (added) distinct.emplace_back(&stack, counters());
+      distinct[found->second].second += stack.count;
+    }
+    return distinct;
+  }
+
+  void write_stack(const stack_entry& stack, const counters& count) {
     const std::int64_t live = std::max<std::int64_t>(count.live_bytes(), 0);
     const std::int64_t live_blocks = std::max<std::int64_t>(count.live_blocks(), 0);
     const std::int64_t peak = std::max<std::int64_t>(count.peak_bytes, 0);

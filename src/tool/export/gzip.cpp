@@ -8,7 +8,7 @@ namespace {
 
 constexpr int gzip_header = 16 + MAX_WBITS;
 constexpr int memory_level = 8;
-// Of cc1plus's 270,000 stacks, level 6 makes a file a tenth smaller than level 4, and takes 1.7 times as long.
+// pprof's file of 270,000 stacks of cc1plus: level 6 makes it 7 % smaller than level 4, in 1.6 times the time.
 constexpr int level = 4;
 
 }  // namespace

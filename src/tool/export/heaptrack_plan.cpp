@@ -1,11 +1,17 @@
 #include "tool/export/heaptrack_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
 
+#include "tool/profile/error.hpp"
+
 namespace heapledger::exports {
 namespace {
+
+constexpr std::uint64_t most_blocks = 500'000'000;
 
 struct amount {
   std::uint64_t blocks = 0;
@@ -55,6 +61,12 @@ class planner {
 
   heaptrack_plan plan() {
     for (std::uint32_t i = 0; i < p_.stacks.size(); ++i) add_stack(i, p_.stacks[i].count);
+    std::uint64_t blocks = 0;
+    for (const block_group& group : plan_.groups) blocks += group.blocks;
+    if (blocks > most_blocks) {
+      throw input_error("export", fmt::format("heaptrack's format has a line for each of {} blocks", blocks),
+                        "use another one");
+    }
     return std::move(plan_);
   }
 

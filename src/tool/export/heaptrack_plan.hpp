@@ -35,6 +35,7 @@ struct heaptrack_plan {
   std::uint64_t missing_temporaries = 0;  // that live at the peak
 };
 
+// More blocks than the limit come only of what stays: throws input_error when they are far too many for any file.
 heaptrack_plan plan_blocks(const profile& p, std::uint64_t most_allocations);
 
 enum class heaptrack_phase { before_peak, at_peak, after_peak };

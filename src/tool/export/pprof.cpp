@@ -12,6 +12,7 @@
 #include "tool/export/gzip.hpp"
 #include "tool/export/names.hpp"
 #include "tool/export/pprof_fields.hpp"
+#include "tool/report/printable.hpp"
 
 namespace heapledger::exports {
 namespace {
@@ -142,7 +143,7 @@ class pprof_writer {
       mapping.add_uint64(pprof::mapping_memory_start, module.start);
       mapping.add_uint64(pprof::mapping_memory_limit, module.end);
       mapping.add_int64(pprof::mapping_filename, intern(names_.module(i)));
-      mapping.add_int64(pprof::mapping_build_id, intern(module.build_id));
+      mapping.add_int64(pprof::mapping_build_id, intern(report::terminal_text(module.build_id)));
       // Where there are names already, a reader need not look for its own.
       for (std::uint32_t flag = pprof::mapping_has_functions; flag <= pprof::mapping_has_inline_frames; ++flag) {
         mapping.add_bool(flag, named[i]);

@@ -7,18 +7,21 @@
 #include <map>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tool/analyse/function_tree.hpp"
 #include "tool/analyse/groups.hpp"
 #include "tool/analyse/symbol_gaps.hpp"
 #include "tool/html/columns.hpp"
+#include "tool/html/merge.hpp"
 #include "tool/report/json.hpp"
 #include "tool/report/json_text.hpp"
 #include "tool/report/loss_words.hpp"
 #include "tool/report/names.hpp"
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
+#include "tool/report/units.hpp"
 
 namespace heapledger::html {
 namespace {
@@ -102,7 +105,22 @@ void write_tree(std::string& out, const analyse::function_tree& tree) {
   put_bytes(out, parents);
 }
 
-void write_stacks(std::string& out, const profile& p, const analyse::function_tree& tree) {
+template <class Count>
+void write_counters(std::string& out, const std::vector<std::uint32_t>& order, Count&& count) {
+  const auto column = [&](auto&& stored) {
+    put_column(out, order, [&](std::uint32_t index) { return stored(count(index)); });
+  };
+  column([](const counters& c) { return c.allocations; });
+  column([](const counters& c) { return zigzag(c.live_blocks()); });
+  column([](const counters& c) { return c.allocated_bytes; });
+  column([](const counters& c) { return zigzag(c.live_bytes()); });
+  column([](const counters& c) { return c.temporaries; });
+  column([](const counters& c) { return c.reallocations; });
+  column([](const counters& c) { return zigzag(c.peak_bytes); });
+}
+
+void write_stacks(std::string& out, const profile& p, const analyse::function_tree& tree,
+                  const std::vector<counters>& before) {
   std::vector<std::uint32_t> order(p.stacks.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
@@ -110,31 +128,26 @@ void write_stacks(std::string& out, const profile& p, const analyse::function_tr
   });
   difference place;
   difference id;
-  const auto column = [&](auto&& stored) {
-    put_column(out, order, [&](std::uint32_t index) { return stored(p.stacks[index]); });
-  };
   put_column(out, order, [&](std::uint32_t index) { return place(tree.stack_places[index]); });
-  column([&](const stack_entry& stack) { return id(stack.id); });
-  column([](const stack_entry& stack) { return stack.count.allocations; });
-  column([](const stack_entry& stack) { return zigzag(stack.count.live_blocks()); });
-  column([](const stack_entry& stack) { return stack.count.allocated_bytes; });
-  column([](const stack_entry& stack) { return zigzag(stack.count.live_bytes()); });
-  column([](const stack_entry& stack) { return stack.count.temporaries; });
-  column([](const stack_entry& stack) { return stack.count.reallocations; });
-  column([](const stack_entry& stack) { return zigzag(stack.count.peak_bytes); });
+  put_column(out, order, [&](std::uint32_t index) { return id(p.stacks[index].id); });
+  write_counters(out, order, [&](std::uint32_t index) -> const counters& { return p.stacks[index].count; });
+  if (!before.empty()) {
+    write_counters(out, order, [&](std::uint32_t index) -> const counters& { return before[index]; });
+  }
 }
 
 // A number of the page is a double: exact as long as no sum can pass 2^53.
-bool is_exact(const profile& p) {
+bool is_exact(const profile& p, const std::vector<counters>& before) {
   double bytes = 0;
   double count = 0;
-  for (const auto& stack : p.stacks) {
-    const counters& c = stack.count;
+  const auto add = [&](const counters& c) {
     bytes += static_cast<double>(c.allocated_bytes) + static_cast<double>(c.freed_bytes) +
              std::abs(static_cast<double>(c.peak_bytes));
     count += static_cast<double>(c.allocations) + static_cast<double>(c.frees) + static_cast<double>(c.temporaries) +
              static_cast<double>(c.reallocations);
-  }
+  };
+  for (const auto& stack : p.stacks) add(stack.count);
+  for (const auto& c : before) add(c);
   return bytes < 0x1p53 && count < 0x1p53;
 }
 
@@ -177,8 +190,9 @@ std::string words(const profile& p) {
   analyse::machinery machinery(p);
   const auto nameless = analyse::nameless_at_peak(p, analyse::find_sites(p, machinery));
   return fmt::format(
-      R"({{"command":{},"ending":{},"host":{},"losses":{},"errors":{},"symbols":{},"modules":{},"threads":{},)"
+      R"({{"name":{},"command":{},"ending":{},"host":{},"losses":{},"errors":{},"symbols":{},"modules":{},"threads":{},)"
       R"("nameless_peak_bytes":{},"symbolized":{}}})",
+      report::json_string(report::terminal_text(report::file_part(p.process.exe))),
       report::json_string(command_text(p.process)), report::json_string(report::ending_text(p.process)),
       report::json_string(report::terminal_text(p.process.host)), text_list(losses), text_list(errors), symbol_lines(p),
       text_list(modules), text_list(threads), nameless.bytes, p.symbolized);
@@ -197,9 +211,7 @@ std::string small_report(profile& p) {
   return text;
 }
 
-}  // namespace
-
-std::string page_data(profile p) {
+std::string data_of(profile p, const std::vector<counters>& before, const std::string& more) {
   const auto tree = analyse::build_function_tree(p);
   string_table strings;
   std::vector<function_row> functions;
@@ -236,18 +248,31 @@ std::string page_data(profile p) {
   put_column(columns, lines, [](const line_row& row) { return row.line.line; });
   put_column(columns, lines, [](const line_row& row) { return flags(row.line); });
   write_tree(columns, tree);
-  write_stacks(columns, p, tree);
+  write_stacks(columns, p, tree, before);
 
   const std::string counts =
       fmt::format(R"({{"strings":{},"functions":{},"lines":{},"nodes":{},"places":{},"stacks":{}}})", strings.size(),
                   functions.size(), lines.size(), tree.nodes.size(), tree.places.size(), p.stacks.size());
-  const bool exact = is_exact(p);
+  const bool exact = is_exact(p, before);
   const std::string said = words(p);
-  const std::string head = fmt::format(R"({{"version":1,"exact":{},"counts":{},"words":{},"report":{}}})", exact,
-                                       counts, said, small_report(p));
+  const std::string head = fmt::format(R"({{"version":1,"exact":{},"counts":{},"words":{},{}"report":{}}})", exact,
+                                       counts, said, more, small_report(p));
   std::string data;
   put_bytes(data, head);
   return data + columns;
+}
+
+}  // namespace
+
+std::string page_data(profile p) {
+  return data_of(std::move(p), {}, {});
+}
+
+std::string page_data(profile before, profile after) {
+  auto merged = merge_profiles(diff::comparison(before, after));
+  const std::string said = words(before);
+  const std::string more = fmt::format(R"("before":{{"words":{},"report":{}}},)", said, small_report(before));
+  return data_of(std::move(merged.shown), merged.before, more);
 }
 
 }  // namespace heapledger::html

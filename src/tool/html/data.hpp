@@ -11,4 +11,7 @@ namespace heapledger::html {
 // Not compressed. Takes the profile, since that of a large program is not to be in memory twice.
 std::string page_data(profile p);
 
+// Of a comparison: the newer profile, and for each matched stack what it held before.
+std::string page_data(profile before, profile after);
+
 }  // namespace heapledger::html

@@ -44,19 +44,27 @@ void append_base64(std::string& out, std::string_view bytes) {
   }
 }
 
-}  // namespace
-
-std::string html_page(profile p) {
+std::string page_of(const std::string& data) {
   const std::string_view shell = page_shell();
   const std::size_t place = shell.find(place_of_data);
   if (place == std::string_view::npos) throw std::runtime_error("the page has no place for its data");
-  const std::string packed = gzip(page_data(std::move(p)));
+  const std::string packed = gzip(data);
   std::string page;
   page.reserve(shell.size() + packed.size() * 4 / 3 + 4);
   page += shell.substr(0, place);
   append_base64(page, packed);
   page += shell.substr(place + place_of_data.size());
   return page;
+}
+
+}  // namespace
+
+std::string html_page(profile p) {
+  return page_of(page_data(std::move(p)));
+}
+
+std::string html_page(profile before, profile after) {
+  return page_of(page_data(std::move(before), std::move(after)));
 }
 
 }  // namespace heapledger::html

@@ -15,5 +15,6 @@ std::string_view page_shell();
 std::string_view page_shell_missing();
 
 std::string html_page(profile p);
+std::string html_page(profile before, profile after);  // what changed
 
 }  // namespace heapledger::html

@@ -105,6 +105,13 @@ void check_numbers(const profile& p) {
     check_values("the timeline", max_time_ns, {point.time_ns});
     check_values("the timeline", max_bytes, {point.live_bytes, point.live_blocks});
   }
+  if (p.leaks) {
+    check_values("the leak watch", max_time_ns, {p.leaks->since_realtime_ns, p.leaks->duration_ns});
+    for (const auto& leak : p.leaks->entries) {
+      check_values("a leak", max_time_ns, {leak.oldest_age_ns});
+      check_values("a leak", max_bytes, {leak.bytes, leak.bytes_low, leak.bytes_high});
+    }
+  }
   for (const auto* map : {&p.memory, &p.memory_peak}) {
     if (!*map) continue;
     const memory_map& m = **map;

@@ -218,6 +218,51 @@ struct profiler_info {
   bool operator==(const profiler_info&) const = default;
 };
 
+// What the leak watch says of one stack. Bytes are estimates with their 95 % interval; of retention and suspects, what
+// has grown.
+struct leak_entry {
+  std::uint32_t stack = 0;             // stack_entry::id
+  std::string verdict;                 // leak, retention or suspect
+  std::vector<std::string> witnesses;  // of a leak: stale, and unreachable or reachable
+  std::int64_t bytes = 0;
+  std::int64_t bytes_low = 0;
+  std::int64_t bytes_high = 0;
+  std::int64_t bytes_per_hour = 0;
+  std::int64_t bytes_per_hour_low = 0;
+  std::int64_t bytes_per_hour_high = 0;
+  std::uint64_t blocks = 0;
+  std::int64_t oldest_age_ns = 0;  // of watched blocks
+  std::uint64_t sampled = 0;       // watched blocks that could be decided
+  std::uint64_t untouched = 0;     // of these
+  std::uint64_t least_bytes = 0;   // sizes of watched blocks
+  std::uint64_t most_bytes = 0;
+  bool growth_stopped = false;
+  bool operator==(const leak_entry&) const = default;
+};
+
+// The second witness: which watched blocks nothing in the process points to.
+struct reachability_info {
+  std::uint64_t blocks = 0;  // that were looked for
+  std::uint64_t unreachable = 0;
+  std::int64_t stopped_ns = 0;  // how long the program stood still
+  std::uint64_t searched_bytes = 0;
+  std::string obstacle;  // why there is no answer; empty: there is one
+  bool operator==(const reachability_info&) const = default;
+};
+
+struct leak_info {
+  std::int64_t since_realtime_ns = 0;
+  std::int64_t duration_ns = 0;
+  std::uint64_t watched = 0;     // blocks, at the end
+  std::uint64_t acquitted = 0;   // stacks
+  std::uint64_t taken_back = 0;  // verdicts
+  std::vector<leak_entry> entries;
+  std::map<std::string, std::uint64_t> losses;
+  std::optional<reachability_info> reachability;
+  std::string obstacle;  // why the watch is less than was asked for; empty: it is not
+  bool operator==(const leak_info&) const = default;
+};
+
 struct profile {
   process_info process;
   peak_info peak;
@@ -235,6 +280,7 @@ struct profile {
   std::optional<memory_map> memory;       // as last seen
   std::optional<memory_map> memory_peak;  // near the peak
   std::vector<error_entry> errors;
+  std::optional<leak_info> leaks;  // where the leak watch was on
   profiler_info profiler;
   bool symbolized = false;
 

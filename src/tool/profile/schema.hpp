@@ -153,6 +153,45 @@ void fields(auto& archive, is<profiler_info> auto& p) {
   archive(9, p.losses);
 }
 
+void fields(auto& archive, is<leak_entry> auto& l) {
+  archive(1, l.stack);
+  archive(2, l.verdict);
+  archive(3, l.witnesses);
+  archive(4, l.bytes);
+  archive(5, l.bytes_low);
+  archive(6, l.bytes_high);
+  archive(7, l.bytes_per_hour);
+  archive(8, l.bytes_per_hour_low);
+  archive(9, l.bytes_per_hour_high);
+  archive(10, l.blocks);
+  archive(11, l.oldest_age_ns);
+  archive(12, l.sampled);
+  archive(13, l.untouched);
+  archive(14, l.least_bytes);
+  archive(15, l.most_bytes);
+  archive(16, l.growth_stopped);
+}
+
+void fields(auto& archive, is<reachability_info> auto& r) {
+  archive(1, r.blocks);
+  archive(2, r.unreachable);
+  archive(3, r.stopped_ns);
+  archive(4, r.searched_bytes);
+  archive(5, r.obstacle);
+}
+
+void fields(auto& archive, is<leak_info> auto& l) {
+  archive(1, l.since_realtime_ns);
+  archive(2, l.duration_ns);
+  archive(3, l.watched);
+  archive(4, l.acquitted);
+  archive(5, l.taken_back);
+  archive(6, l.entries);
+  archive(7, l.losses);
+  archive(8, l.reachability);
+  archive(9, l.obstacle);
+}
+
 void fields(auto& archive, is<scope_entry> auto& s) {
   archive(1, s.name);
   archive(2, s.parent);
@@ -231,6 +270,7 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive(17, p.profiler);
   archive(18, flat.scope_rows);
   archive(21, p.pools);
+  archive(22, p.leaks);
 }
 
 }  // namespace heapledger::format

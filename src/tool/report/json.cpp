@@ -10,6 +10,7 @@
 
 #include "tool/analyse/frames.hpp"
 #include "tool/analyse/scopes.hpp"
+#include "tool/report/json_frames.hpp"
 #include "tool/report/json_text.hpp"
 
 namespace heapledger::report {
@@ -20,7 +21,7 @@ constexpr std::size_t piece_bytes = 256 * 1024;
 class json_writer {
  public:
   json_writer(const profile& p, const json_options& options, const json_sink& sink)
-      : p_(p), options_(options), sink_(sink), rendered_(p.locations.size()), module_names_(p.modules.size()) {}
+      : p_(p), options_(options), sink_(sink), frames_(p) {}
 
   void write() {
     add(R"({{"format":"heapledger-report","version":1,)");
@@ -126,7 +127,6 @@ class json_writer {
   }
 
   void write_modules() {
-    for (std::size_t i = 0; i < p_.modules.size(); ++i) module_names_[i] = json_string(p_.modules[i].path);
     write_list("modules", p_.modules, [&](const module_info& module) {
       add(R"({{"path":{},"start":{},"end":{},"bias":{},"loaded":{})", json_string(module.path),
           json_address(module.start), json_address(module.end), json_address(module.bias),
@@ -157,7 +157,7 @@ class json_writer {
           count.allocations, count.frees, count.temporaries, count.reallocations, count.allocated_bytes);
       add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{},"peak_bytes":{},"frames":[)", count.freed_bytes,
           count.live_blocks(), count.live_bytes(), count.peak_bytes);
-      write_frames(stack.node);
+      out_ += frames_.of(stack.node);
       out_ += "]}";
     });
     out_ += ",\n";
@@ -212,44 +212,12 @@ class json_writer {
       write_list("stacks", pool.sites, [&](const pool_site& site) {
         add(R"({{"allocations":{},"frees":{},"allocated_bytes":{},"freed_bytes":{},"live_bytes":{},"frames":[)",
             site.allocations, site.frees, site.allocated_bytes, site.freed_bytes, site.live_bytes());
-        write_frames(site.node);
+        out_ += frames_.of(site.node);
         out_ += "]}";
       });
       out_ += "}";
     });
     out_ += ",\n";
-  }
-
-  void write_frames(std::uint32_t node) {
-    const char* separator = "";
-    for (; node != 0; node = p_.nodes[node].parent) {
-      const std::uint32_t location = p_.nodes[node].location;
-      if (location == none) continue;
-      add("{}{}", std::exchange(separator, ","), rendered(location));
-    }
-  }
-
-  // All frames of a location, written once and then repeated: the same places are in most stacks.
-  const std::string& rendered(std::uint32_t index) {
-    std::string& text = rendered_[index];
-    if (!text.empty()) return text;
-    const location& place = p_.locations[index];
-    const std::size_t frames = std::max<std::size_t>(place.symbols.size(), 1);
-    for (std::size_t i = 0; i < frames; ++i) {
-      text += i == 0 ? "{" : ",{";
-      if (i < place.symbols.size()) text += symbol_fields(p_.frames[place.symbols[i]]);
-      if (place.module != none) text += "\"module\":" + module_names_[place.module] + ",";
-      text += fmt::format("\"address\":{},\"inlined\":{}}}", json_address(place.address), i + 1 < frames);
-    }
-    return text;
-  }
-
-  std::string symbol_fields(const frame_info& frame) const {
-    std::string text;
-    if (frame.function != none) text += "\"function\":" + json_string(p_.strings[frame.function]) + ",";
-    if (frame.file != none) text += "\"file\":" + json_string(p_.strings[frame.file]) + ",";
-    if (frame.line != 0) text += fmt::format("\"line\":{},", frame.line);
-    return text;
   }
 
   void write_timeline() {
@@ -272,8 +240,7 @@ class json_writer {
   const json_options& options_;
   const json_sink& sink_;
   std::string out_;
-  std::vector<std::string> rendered_;      // by location
-  std::vector<std::string> module_names_;  // by module, as JSON
+  json_frames frames_;
 };
 
 }  // namespace

@@ -56,6 +56,15 @@ constexpr words losses[] = {
      "number."},
     {"pools_full", "pool or stack in a pool", "pools or stacks in pools",
      "could not be shown, because the table of pools was full; other totals are right."},
+    {"refused_most", "block was", "blocks were",
+     "chosen for the watch and not watched, because as many were watched already as may be: the estimates stand on "
+     "fewer "
+     "samples."},
+    {"refused_room", "block was", "blocks were",
+     "chosen for the watch and not watched, because there was no room or no memory for them."},
+    {"set_apart", "watched block was", "watched blocks were",
+     "lost sight of at a fork: nothing is known of them since."},
+    {"failed_arms", "watched block", "watched blocks", "could not be watched any longer: the kernel refused."},
 };
 
 constexpr words errors[] = {

@@ -1,6 +1,6 @@
 // The frame around the views: header, tabs, search, keyboard, theme and address.
-import { isBytes, measureMeaning, measures, measureTitle } from "../model/measure";
-import { filePart, type Profile } from "../model/profile";
+import { isBytes, measureMeaning, measures, measureTitle, totalOf } from "../model/measure";
+import type { Profile } from "../model/profile";
 import { counted, percentText, secondsText, valueText } from "../model/text";
 import { Colours } from "../view/colours";
 import { segmented } from "../view/controls";
@@ -83,9 +83,11 @@ export class App implements Context {
   private build(): void {
     const { report, words } = this.profile;
     const { process } = report;
-    const name = filePart(process.exe) || words.command;
+    const name = words.name || "heapledger";
     document.title = `${name}: memory, heapledger`;
-    const facts = [`pid ${process.pid}${words.host ? " on " + words.host : ""}`, process.start_time > 0 ? new Date(process.start_time * 1000).toLocaleString() : "",
+    const { before } = this.profile;
+    const compared = before && `compared with ${before.words.command === words.command ? "" : before.words.command + ", "}pid ${before.report.process.pid}`;
+    const facts = [compared, `pid ${process.pid}${words.host ? " on " + words.host : ""}`, process.start_time > 0 ? new Date(process.start_time * 1000).toLocaleString() : "",
       `ran ${secondsText(process.duration)}`, words.ending].filter(Boolean).join(" · ");
     let timer = 0;
     this.searchBox.addEventListener("input", () => {
@@ -97,7 +99,7 @@ export class App implements Context {
     const help = el("button", { title: "keys (?)", class: "icon", "aria-label": "keys", on: { click: () => this.toggleHelp() } }, "?");
     this.root.append(
       el("header", { class: "top" },
-        el("div", { class: "title" }, el("h1", { title: words.command }, words.command), el("p", { title: facts }, facts)),
+        el("div", { class: "title" }, el("h1", { title: words.command }, name, el("span", { class: "soft" }, words.command)), el("p", { title: facts }, facts)),
         el("div", { class: "search" }, this.searchBox, this.searchResult, this.only), theme, help),
       el("div", { class: "bar-row" }, this.tabs, this.measureBox),
       this.content, this.status, this.help);
@@ -175,8 +177,7 @@ export class App implements Context {
     if (query === "") this.searchResult.textContent = "";
     else if (!found) this.searchResult.textContent = "no such expression";
     else {
-      const whole = this.profile.report.totals;
-      const all = { peak: whole.peak_bytes, live: whole.live_bytes, allocated: whole.allocated_bytes, count: whole.allocations, temporary: whole.temporaries }[this.state.by];
+      const all = totalOf(this.profile.report.totals, this.state.by);
       this.searchResult.textContent = `${percentText(found.value, all)} · ${valueText(found.value, isBytes(this.state.by))} · ${counted(found.count, "function")}`;
     }
   }

@@ -27,7 +27,28 @@ export class Model {
 
   private weightsOf(by: Measure, filter: string): Weights {
     const chosen = filter === "" ? null : this.filter();
-    return this.keepLarge(`weights ${by} ${filter}`, () => weigh(this.profile, stackValues(this.profile, by), this.sites, chosen));
+    return this.keepLarge(`weights ${by} ${filter}`, () => weigh(this.profile, stackValues(this.profile.stacks, by), this.sites, chosen));
+  }
+
+  // How much more everything has than before.
+  growth(by: Measure = this.state.by): Weights {
+    const { stacks, before } = this.profile;
+    return this.keepLarge(`growth ${by} ${this.filterKey()}`, () => {
+      const old = stackValues(before!.stacks, by);
+      return weigh(this.profile, stackValues(stacks, by).map((value, i) => value - old[i]!), this.sites, this.filter());
+    });
+  }
+
+  growthSums(): FunctionSums {
+    return this.keep(`growth sums ${this.state.by} ${this.filterKey()}`, () => sumFunctions(this.profile, this.growth()));
+  }
+
+  // The larger of before and after, so that what is gone has room, too.
+  private larger(): Weights {
+    const { stacks, before } = this.profile;
+    const { by } = this.state;
+    const old = stackValues(before!.stacks, by);
+    return weigh(this.profile, stackValues(stacks, by).map((value, i) => Math.max(value, old[i]!)), this.sites, this.filter());
   }
 
   // What each module allocates over the run.
@@ -74,6 +95,7 @@ export class Model {
 
   tree(): Tree {
     const { direction, fn, skip } = this.state;
+    if (this.profile.before) return this.callTree();
     const key = `tree ${this.state.by} ${direction} ${skip} ${fn} ${this.filterKey()}`;
     if (direction === "down" || ((direction === "callers" || direction === "callees") && !this.isFunction(fn))) {
       return this.callTree();
@@ -86,7 +108,7 @@ export class Model {
   }
 
   callTree(): Tree {
-    return this.keepLarge(`calls ${this.state.by} ${this.filterKey()}`, () => new CallTree(this.profile, this.weights()));
+    return this.keepLarge(`calls ${this.state.by} ${this.filterKey()}`, () => new CallTree(this.profile, this.profile.before ? this.larger() : this.weights()));
   }
 
   around(fn: number, direction: Direction): MergedTree {

@@ -1,7 +1,7 @@
 // From the bytes that src/tool/html/data.cpp writes to a Profile.
 import { Reader } from "./reader";
 import type { Head } from "./report";
-import { Strings, type Lines, type Functions, type Nodes, type Places, type Profile, type Stacks } from "../model/profile";
+import { Strings, type Counters, type Lines, type Functions, type Nodes, type Places, type Profile, type Stacks } from "../model/profile";
 
 export function decode(data: Uint8Array): Profile {
   const reader = new Reader(data);
@@ -19,8 +19,11 @@ export function decode(data: Uint8Array): Profile {
   };
   const nodes = decodeNodes(reader, counts.nodes);
   const places = decodePlaces(reader, counts.places, nodes, lines);
-  const stacks = decodeStacks(reader, counts.stacks);
-  return { exact: head.exact, words: head.words, report: head.report, strings, functions, lines, nodes, places, stacks };
+  const place = reader.differences(counts.stacks);
+  const id = reader.differences(counts.stacks);
+  const stacks: Stacks = { count: counts.stacks, place, id, ...decodeCounters(reader, counts.stacks) };
+  const before = head.before && { ...head.before, stacks: decodeCounters(reader, counts.stacks) };
+  return { before, exact: head.exact, words: head.words, report: head.report, strings, functions, lines, nodes, places, stacks };
 }
 
 function decodeFunctions(reader: Reader, count: number): Functions {
@@ -70,14 +73,12 @@ function decodePlaces(reader: Reader, count: number, nodes: Nodes, lines: Lines)
   return { count, parent, line, node };
 }
 
-function decodeStacks(reader: Reader, count: number): Stacks {
-  const stacks = { count, place: reader.differences(count), id: reader.differences(count) } as Stacks;
-  stacks.allocations = reader.numbers(count);
-  stacks.liveBlocks = reader.signed(count);
-  stacks.allocated = reader.numbers(count);
-  stacks.live = reader.signed(count);
-  stacks.temporaries = reader.numbers(count);
-  stacks.reallocations = reader.numbers(count);
-  stacks.peak = reader.signed(count);
-  return stacks;
+function decodeCounters(reader: Reader, count: number): Counters {
+  const allocations = reader.numbers(count);
+  const liveBlocks = reader.signed(count);
+  const allocated = reader.numbers(count);
+  const live = reader.signed(count);
+  const temporaries = reader.numbers(count);
+  const reallocations = reader.numbers(count);
+  return { allocations, liveBlocks, allocated, live, temporaries, reallocations, peak: reader.signed(count) };
 }

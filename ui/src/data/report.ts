@@ -91,6 +91,7 @@ export interface Report {
 }
 
 export interface Words {
+  name: string; // of the program
   command: string;
   ending: string;
   host: string;
@@ -109,4 +110,5 @@ export interface Head {
   counts: { strings: number; functions: number; lines: number; nodes: number; places: number; stacks: number };
   words: Words;
   report: Report;
+  before?: { words: Words; report: Report }; // of the older profile, where two are compared
 }

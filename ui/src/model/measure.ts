@@ -1,5 +1,6 @@
 // What stacks are weighed by. The names are those of `heapledger report --by`.
-import type { Profile } from "./profile";
+import type { Totals } from "../data/report";
+import type { Counters, Profile } from "./profile";
 
 export type Measure = "peak" | "live" | "allocated" | "count" | "temporary";
 
@@ -56,17 +57,32 @@ export function measureMeaning(measure: Measure): string {
   }
 }
 
-export function stackValues(profile: Profile, measure: Measure): Float64Array {
+export function stackValues(stacks: Counters, measure: Measure): Float64Array {
   switch (measure) {
     case "peak":
-      return profile.stacks.peak;
+      return stacks.peak;
     case "live":
-      return profile.stacks.live;
+      return stacks.live;
     case "allocated":
-      return profile.stacks.allocated;
+      return stacks.allocated;
     case "count":
-      return profile.stacks.allocations;
+      return stacks.allocations;
     case "temporary":
-      return profile.stacks.temporaries;
+      return stacks.temporaries;
+  }
+}
+
+export function totalOf(totals: Totals, measure: Measure): number {
+  switch (measure) {
+    case "peak":
+      return totals.peak_bytes;
+    case "live":
+      return totals.live_bytes;
+    case "allocated":
+      return totals.allocated_bytes;
+    case "count":
+      return totals.allocations;
+    case "temporary":
+      return totals.temporaries;
   }
 }

@@ -61,10 +61,7 @@ export interface Places {
   node: Uint32Array;
 }
 
-export interface Stacks {
-  count: number;
-  place: Uint32Array; // 0: no stack
-  id: Uint32Array;
+export interface Counters {
   allocations: Float64Array;
   liveBlocks: Float64Array;
   allocated: Float64Array;
@@ -74,7 +71,21 @@ export interface Stacks {
   peak: Float64Array;
 }
 
+export interface Stacks extends Counters {
+  count: number;
+  place: Uint32Array; // 0: no stack
+  id: Uint32Array;
+}
+
+// What an older profile held, where two are compared.
+export interface Before {
+  words: Words;
+  report: Report;
+  stacks: Counters;
+}
+
 export interface Profile {
+  before: Before | undefined;
   exact: boolean;
   words: Words;
   report: Report;

@@ -42,3 +42,15 @@ export function valueText(value: number, isBytes: boolean): string {
 export function exactText(value: number, isBytes: boolean): string {
   return isBytes ? `${countText(value)} bytes` : countText(value);
 }
+
+export function changeText(value: number, isBytes: boolean): string {
+  return (value > 0 ? "+" : "") + valueText(value, isBytes);
+}
+
+// "+12.5 %", and what to say of growth from nothing.
+export function growthText(before: number, after: number): string {
+  if (before === after) return "the same";
+  if (before === 0) return "new";
+  const percent = (100 * (after - before)) / before;
+  return `${percent > 0 ? "+" : ""}${percent.toFixed(1)} %`;
+}

@@ -57,6 +57,13 @@ export class Colours {
   fill(fn: number): string {
     return this.fills[this.of(fn)]!;
   }
+  // Red grew, blue shrank, grey did not change; the stronger, the larger the share of itself that changed.
+  change(growth: number, size: number): string {
+    if (growth === 0 || size <= 0) return this.dark ? "hsl(220 6% 42%)" : "hsl(220 10% 86%)";
+    const step = Math.ceil(4 * Math.min(1, Math.abs(growth) / size));
+    const hue = growth > 0 ? 6 : 212;
+    return this.dark ? `hsl(${hue} ${24 + 11 * step}% ${48 + 4 * step}%)` : `hsl(${hue} ${50 + 9 * step}% ${90 - 6 * step}%)`;
+  }
   isFaint(index: number): boolean {
     return index >= (hues.length + 2) * shades;
   }

@@ -1,5 +1,6 @@
 // A flame graph on a canvas as large as its window, not as its picture: only what is in sight is drawn.
 import type { Tree } from "../model/tree";
+import { fitted } from "../model/names";
 import { el, onFrame } from "./dom";
 import { layOut, spanOf, type Box, type Window } from "./flame_layout";
 import type { Colours } from "./colours";
@@ -11,6 +12,7 @@ const mostLevels = 2000;
 export interface FlameHost {
   label(fn: number): string;
   colours(): Colours;
+  fill(tree: Tree, node: number): string;
   found(): Uint8Array | null; // by function
   hint(tree: Tree, node: number, event: MouseEvent | null): void; // -1: several small ones; null: nothing is pointed at
   chosen(tree: Tree, node: number): void;
@@ -287,7 +289,6 @@ export class Flame {
   private paint(context: CanvasRenderingContext2D, height: number): void {
     const tree = this.tree;
     if (!tree) return;
-    const colours = this.host.colours();
     const found = this.host.found();
     const scroll = this.element.scrollTop;
     const style = getComputedStyle(this.element);
@@ -298,7 +299,7 @@ export class Flame {
       const y = this.top(box.level) - scroll;
       if (y < -rowHeight || y > height) continue;
       const fn = box.node < 0 ? -1 : tree.fn(box.node);
-      let colour = box.node < 0 ? dim : colours.fill(fn);
+      let colour = box.node < 0 ? dim : this.host.fill(tree, box.node);
       if (found && fn >= 0) colour = found[fn] ? accent : colour;
       const list = byColour.get(colour);
       if (list) list.push(box);
@@ -335,7 +336,7 @@ export class Flame {
       if (room < 2) continue;
       const faint = fn === -2 || fn === -1 || colours.isFaint(colours.of(fn));
       context.fillStyle = fn === -2 ? soft : faint ? ink : colours.text;
-      context.fillText(label.length <= room ? label : label.slice(0, room - 1) + "…", box.x + 4, y + rowHeight / 2);
+      context.fillText(fitted(label, room), box.x + 4, y + rowHeight / 2);
     }
   }
 

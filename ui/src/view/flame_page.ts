@@ -3,7 +3,7 @@ import type { Context, Page } from "../app/context";
 import type { FlameDirection } from "../app/state";
 import { isBytes, measureTitle } from "../model/measure";
 import { functionName, lineText, moduleName, shortName } from "../model/profile";
-import { bytesText, countText, exactText, percentText, valueText } from "../model/text";
+import { bytesText, changeText, countText, exactText, growthText, percentText, valueText } from "../model/text";
 import type { Tree } from "../model/tree";
 import { colourName } from "./colours";
 import { add, el, fill } from "./dom";
@@ -24,6 +24,7 @@ export class FlamePage implements Page {
     this.flame = new Flame({
       label: (fn) => (fn < 0 ? this.wholeLabel() : shortName(context.profile, fn)),
       colours: () => context.colours(),
+      fill: (tree, node) => this.fill(tree, node),
       found: () => context.model.found()?.functions ?? null,
       hint: (tree, node, event) => this.point(tree, node, event),
       chosen: (tree, node) => this.choose(tree, node),
@@ -68,6 +69,13 @@ export class FlamePage implements Page {
     this.context.change({ direction, window: null });
   }
 
+  private fill(tree: Tree, node: number): string {
+    const { profile, model } = this.context;
+    const colours = this.context.colours();
+    if (!profile.before) return colours.fill(tree.fn(node));
+    return colours.change(model.growth().total[node]!, tree.value(node));
+  }
+
   private wholeLabel(): string {
     const { model, state, profile } = this.context;
     return `${measureTitle(state.by, profile)}: ${valueText(model.whole(), isBytes(state.by))}`;
@@ -86,7 +94,7 @@ export class FlamePage implements Page {
       choices.push(["callees", `Callees of ${cut(name)}`, `what ${name} leads to`]);
     }
     fill(this.controls,
-      segmented(choices, state.direction, (direction) => this.setDirection(direction)),
+      profile.before ? null : segmented(choices, state.direction, (direction) => this.setDirection(direction)),
       segmented([["top", "Icicle", "root on top"], ["bottom", "Flame", "root at the bottom"]],
         state.rootAtBottom ? "bottom" : "top",
         (side) => this.context.change({ rootAtBottom: side === "bottom" })),
@@ -96,6 +104,10 @@ export class FlamePage implements Page {
 
   private drawLegend(): void {
     const colours = this.context.colours();
+    if (this.context.profile.before) {
+      return fill(this.legendBox, legendOf("grew", colours.change(3, 4)), legendOf("new", colours.change(1, 1)), legendOf("shrank", colours.change(-3, 4)),
+        legendOf("gone", colours.change(-1, 1)), legendOf("the same", colours.change(0, 1)), el("span", {}, "as wide as the larger of before and after"));
+    }
     fill(this.legendBox, ...colours.legend.slice(0, this.small ? 5 : 9).map((module) => {
       const swatch = el("i", { class: "swatch" });
       swatch.style.background = module.fill;
@@ -112,6 +124,7 @@ export class FlamePage implements Page {
     const bytes = isBytes(state.by);
     const whole = model.whole();
     const root = tree.value(tree.root);
+    if (profile.before) return this.pointChange(node, fn, event);
     const where = state.direction === "down" || this.small ? this.linesOf(tree, node) : "";
     this.hint.show(event.clientX, event.clientY,
       el("b", {}, fn < 0 ? this.wholeLabel() : functionName(profile, fn)),
@@ -119,6 +132,18 @@ export class FlamePage implements Page {
         (root !== whole ? ` · ${percentText(value, root)} of this graph` : "")),
       bytes ? el("p", { class: "soft" }, exactText(value, bytes)) : null,
       where !== "" ? el("p", { class: "soft" }, where) : null,
+      fn >= 0 ? el("p", { class: "soft" }, colourName(profile, fn)) : null);
+  }
+
+  private pointChange(node: number, fn: number, event: MouseEvent): void {
+    const { state, model, profile } = this.context;
+    const bytes = isBytes(state.by);
+    const after = model.weights().total[node]!;
+    const growth = model.growth().total[node]!;
+    this.hint.show(event.clientX, event.clientY,
+      el("b", {}, fn < 0 ? this.wholeLabel() : functionName(profile, fn)),
+      el("p", {}, `${changeText(growth, bytes)} (${growthText(after - growth, after)})`),
+      el("p", { class: "soft" }, `${exactText(after - growth, bytes)} before, ${exactText(after, bytes)} after`),
       fn >= 0 ? el("p", { class: "soft" }, colourName(profile, fn)) : null);
   }
 

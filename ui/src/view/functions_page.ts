@@ -2,12 +2,14 @@
 import type { Context, Page } from "../app/context";
 import { isBytes } from "../model/measure";
 import { functionName, lineText, moduleName, shortName } from "../model/profile";
-import { countText, counted, exactText, percentText, valueText } from "../model/text";
+import { changeText, countText, counted, exactText, percentText, valueText } from "../model/text";
 import type { MergedTree } from "../model/tree";
+import { fitted } from "../model/names";
 import { bar, copyText, el, fill } from "./dom";
 import { Table, type Column } from "./table";
 
 const mostRelatives = 200;
+const longestName = 46;
 
 export class FunctionsPage implements Page {
   readonly element = el("section", { class: "page split" });
@@ -27,14 +29,24 @@ export class FunctionsPage implements Page {
     const self = (fn: number): number => model.allocates()[fn]!;
     const total = (fn: number): number => model.sums().total[fn]!;
     const count = (fn: number): number => model.sums("count").total[fn]!;
+    const grown = (fn: number): number => model.growthSums().total[fn]!;
+    const grownSelf = (fn: number): number => (context.state.skip ? model.growthSums().site : model.growthSums().self)[fn]!;
+    const change = (of: (fn: number) => number) => (fn: number) => el("span", { class: of(fn) > 0 ? "grew" : of(fn) < 0 ? "shrank" : "soft", title: exactText(of(fn), isBytes(context.state.by)) },
+      changeText(of(fn), isBytes(context.state.by)));
+    const bySize = (of: (fn: number) => number) => (a: number, b: number) => Math.abs(of(b)) - Math.abs(of(a)) || of(b) - of(a);
+    const changes: Column[] = [
+      { title: "Δ self", hint: "how much more than before, by this function itself", width: "96px", right: true, cell: change(grownSelf), order: bySize(grownSelf) },
+      { title: "Δ total", hint: "with all that it calls", width: "96px", right: true, cell: change(grown), order: bySize(grown) },
+    ];
     const columns: Column[] = [
+      ...(profile.before ? changes : []),
       { title: "Self", hint: "allocated by this function itself", width: "88px", right: true, cell: value(self), order: (a, b) => self(b) - self(a) },
-      { title: "", width: "118px", cell: share(self) },
+      ...(profile.before ? [] : [{ title: "", width: "118px", wideOnly: true, cell: share(self) }]),
       { title: "Total", hint: "with all that it calls", width: "88px", right: true, cell: value(total), order: (a, b) => total(b) - total(a) },
-      { title: "", width: "118px", cell: share(total) },
-      { title: "Allocations", hint: "with all that it calls", width: "104px", right: true, cell: (fn) => countText(count(fn)), order: (a, b) => count(b) - count(a) },
-      { title: "Function", width: "minmax(220px, 1fr)", cell: (fn) => el("span", { class: "name", title: name(fn) }, swatch(context, fn), shortName(profile, fn)), order: (a, b) => name(b).localeCompare(name(a)) * -1 },
-      { title: "Module", width: "minmax(80px, 150px)", cell: (fn) => moduleName(profile, fn), order: (a, b) => moduleName(profile, a).localeCompare(moduleName(profile, b)) },
+      ...(profile.before ? [] : [{ title: "", width: "118px", wideOnly: true, cell: share(total) }]),
+      { title: "Allocations", hint: "with all that it calls", width: "104px", right: true, wideOnly: true, cell: (fn) => countText(count(fn)), order: (a, b) => count(b) - count(a) },
+      { title: "Function", width: "minmax(220px, 1fr)", cell: (fn) => el("span", { class: "name", title: name(fn) }, swatch(context, fn), fitted(shortName(profile, fn), longestName)), order: (a, b) => name(b).localeCompare(name(a)) * -1 },
+      { title: "Module", wideOnly: true, width: "minmax(80px, 150px)", cell: (fn) => moduleName(profile, fn), order: (a, b) => moduleName(profile, a).localeCompare(moduleName(profile, b)) },
     ];
     const [view, column, up] = state.sort.split(":");
     const given = view === "functions" && columns[Number(column)]?.order !== undefined;
@@ -61,9 +73,10 @@ export class FunctionsPage implements Page {
     const { model, profile, state } = this.context;
     const found = model.found();
     const total = model.sums().total;
+    const grown = profile.before ? model.growthSums().total : null;
     const rows: number[] = [];
     for (let fn = 0; fn < profile.functions.count; ++fn) {
-      if ((!found || found.functions[fn]) && total[fn] !== 0) rows.push(fn);
+      if ((!found || found.functions[fn]) && (total[fn] !== 0 || (grown !== null && grown[fn] !== 0))) rows.push(fn);
     }
     this.caption.textContent = counted(rows.length, "function") + (found ? ` of ${countText(profile.functions.count)}` : "");
     this.table.show(rows);
@@ -88,8 +101,8 @@ export class FunctionsPage implements Page {
       el("p", { class: "soft" }, moduleName(profile, fn)),
       el("div", { class: "facts" }, fact("self", model.allocates()[fn]!), fact("total", total)),
       el("div", { class: "controls" },
-        el("button", { on: { click: () => show("callers") } }, "Graph of callers"),
-        el("button", { on: { click: () => show("callees") } }, "Graph of callees"),
+        profile.before ? null : el("button", { on: { click: () => show("callers") } }, "Graph of callers"),
+        profile.before ? null : el("button", { on: { click: () => show("callees") } }, "Graph of callees"),
         el("button", { on: { click: () => void this.copyName(fn) } }, "Copy name")),
       el("h3", {}, "Called by"), this.relatives(model.around(fn, "callers"), total),
       el("h3", {}, "Calls"), this.relatives(model.around(fn, "callees"), total),
@@ -107,7 +120,7 @@ export class FunctionsPage implements Page {
     for (const child of Array.from(children).slice(0, mostRelatives)) {
       const fn = tree.fn(child);
       const value = tree.value(child);
-      const link = el("a", { href: "#", title: functionName(this.context.profile, fn) }, shortName(this.context.profile, fn));
+      const link = el("a", { href: "#", title: functionName(this.context.profile, fn) }, fitted(shortName(this.context.profile, fn), longestName - 10));
       link.addEventListener("click", (event) => {
         event.preventDefault();
         this.context.change({ fn });

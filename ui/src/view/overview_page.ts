@@ -1,8 +1,9 @@
 // The first screen: where the memory went, in one look.
 import type { Context, Page } from "../app/context";
-import { isBytes, liveTitle, measureTitle, type Measure } from "../model/measure";
+import { isBytes, liveTitle, measureTitle, totalOf, type Measure } from "../model/measure";
 import { functionName, lineText, moduleName, shortName } from "../model/profile";
-import { bytesText, countText, counted, exactText, percentText, secondsText, valueText } from "../model/text";
+import { bytesText, changeText, countText, counted, exactText, growthText, percentText, secondsText, valueText } from "../model/text";
+import { fitted } from "../model/names";
 import { bar, el, fill } from "./dom";
 import { FlamePage } from "./flame_page";
 import { swatch } from "./functions_page";
@@ -10,6 +11,7 @@ import { MemoryBars } from "./memory_page";
 import { Timeline } from "./timeline";
 
 const placesShown = 10;
+const longestName = 40;
 
 export class OverviewPage implements Page {
   readonly element = el("section", { class: "page overview" });
@@ -30,7 +32,7 @@ export class OverviewPage implements Page {
       el("div", { class: "row" }, this.timeline.element,
         el("section", { class: "card rss" }, el("header", {}, el("h2", {}, "Resident memory (RSS)")), memory.element)),
       el("div", { class: "row tall" }, this.places,
-        el("section", { class: "card graph" }, el("header", {}, el("h2", {}, "Who called it"), open), this.flame.element)));
+        el("section", { class: "card graph" }, el("header", {}, el("h2", {}, context.profile.before ? "What grew and what shrank" : "Who called it"), open), this.flame.element)));
   }
 
   update(): void {
@@ -48,12 +50,15 @@ export class OverviewPage implements Page {
   private drawTiles(): void {
     const { profile, state } = this.context;
     const { totals, process } = profile.report;
+    const old = profile.before?.report.totals;
     const rate = process.duration >= 0.1 ? `, ${countText(Math.floor(totals.allocations / process.duration))} a second` : "";
-    const tile = (by: Measure, title: string, value: string, more: string, exact: string): HTMLElement =>
-      el("button", {
+    const tile = (by: Measure, title: string, value: string, details: string, exact: string): HTMLElement => {
+      const more = old ? `was ${valueText(totalOf(old, by), isBytes(by))}, ${growthText(totalOf(old, by), totalOf(totals, by))}` : details;
+      return el("button", {
         class: "tile", "aria-pressed": String(state.by === by), "data-measure": by, title: exact,
         on: { click: () => this.context.change({ by, window: null }) },
       }, el("small", {}, title), el("b", {}, value), el("span", {}, more));
+    };
     const error = totals.peak_bytes_error > 0 ? `, true to within ${bytesText(totals.peak_bytes_error)}` : "";
     fill(this.tiles,
       tile("peak", "Peak", bytesText(totals.peak_bytes),
@@ -85,6 +90,7 @@ export class OverviewPage implements Page {
   private drawPlaces(): void {
     const { model, profile, state } = this.context;
     const bytes = isBytes(state.by);
+    if (profile.before) return this.drawChanges();
     const site = model.sums().site;
     const whole = model.whole();
     const ranked = Array.from(site.keys()).filter((fn) => site[fn]! > 0).sort((a, b) => site[b]! - site[a]! || a - b);
@@ -98,7 +104,7 @@ export class OverviewPage implements Page {
         keydown: (event) => event.key === "Enter" && this.context.change({ view: "functions", fn }),
       } },
         el("b", { class: "percent" }, percentText(value, whole)),
-        el("div", {}, el("span", { class: "name" }, swatch(this.context, fn), shortName(profile, fn)), el("small", {}, where),
+        el("div", {}, el("span", { class: "name" }, swatch(this.context, fn), fitted(shortName(profile, fn), longestName)), el("small", {}, where),
           bar(value / (whole || 1), this.context.colours().fill(fn))),
         el("span", { class: "right" }, valueText(value, bytes)));
     });
@@ -108,6 +114,32 @@ export class OverviewPage implements Page {
         rest > 0 ? el("li", { class: "soft" }, el("b", { class: "percent" }, percentText(rest, whole)),
           el("div", {}, `${counted(ranked.length - placesShown, "more function")}`), el("span", { class: "right" }, valueText(rest, bytes))) : null,
         top.length === 0 ? el("li", { class: "soft" }, "Nothing by this measure.") : null));
+  }
+
+  private drawChanges(): void {
+    const { model, profile, state } = this.context;
+    const bytes = isBytes(state.by);
+    const after = model.sums().site;
+    const growth = model.growthSums().site;
+    const ranked = Array.from(growth.keys()).filter((fn) => growth[fn] !== 0).sort((a, b) => Math.abs(growth[b]!) - Math.abs(growth[a]!) || a - b);
+    const largest = Math.abs(growth[ranked[0] ?? 0] ?? 1) || 1;
+    const colours = this.context.colours();
+    const rows = ranked.slice(0, placesShown).map((fn) => {
+      const change = growth[fn]!;
+      return el("li", { title: `${functionName(profile, fn)}\n${exactText(change, bytes)}`, tabindex: 0, role: "button", on: {
+        click: () => this.context.change({ view: "functions", fn }),
+        keydown: (event) => event.key === "Enter" && this.context.change({ view: "functions", fn }),
+      } },
+        el("b", { class: `percent ${change > 0 ? "grew" : "shrank"}` }, changeText(change, bytes)),
+        el("div", {}, el("span", { class: "name" }, fitted(shortName(profile, fn), longestName)), el("small", {}, this.whereOf(fn)),
+          bar(Math.abs(change) / largest, colours.change(change, Math.max(1, Math.abs(change))))),
+        el("span", { class: "right soft" }, growthText(after[fn]! - change, after[fn]!)));
+    });
+    const whole = model.growth().total[0]!;
+    fill(this.places, el("header", {}, el("h2", {}, `${measureTitle(state.by, profile)}: what changed, ${changeText(whole, bytes)} in all`)),
+      el("ol", { class: "changes" }, ...rows,
+        ranked.length > placesShown ? el("li", { class: "soft" }, el("b"), el("div", {}, `${counted(ranked.length - placesShown, "more function")}`)) : null,
+        ranked.length === 0 ? el("li", { class: "soft" }, el("b"), el("div", {}, "Nothing by this measure.")) : null));
   }
 
   private whereOf(fn: number): string {

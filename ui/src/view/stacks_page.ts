@@ -1,9 +1,11 @@
 // Every stack, and the chosen one in full.
 import type { Context, Page } from "../app/context";
-import { liveTitle } from "../model/measure";
+import { isBytes, liveTitle, stackValues, type Measure } from "../model/measure";
 import { lineText, moduleName, shortName } from "../model/profile";
-import { bytesText, countText, counted, exactText, percentText } from "../model/text";
+import { bytesText, changeText, countText, counted, exactText, percentText } from "../model/text";
+import { fitted } from "../model/names";
 import { copyText, el, fill } from "./dom";
+import { spanOf } from "./flame_layout";
 import { frames, stackList, stackText } from "./stack_list";
 import { swatch } from "./functions_page";
 import { Table, type Column } from "./table";
@@ -16,6 +18,7 @@ export class StacksPage implements Page {
   private readonly detail = el("aside", { class: "detail" });
   private readonly table: Table;
   private shown = "";
+  private first = 0; // columns before those of the measures
 
   constructor(private readonly context: Context) {
     const { profile, state } = context;
@@ -25,10 +28,23 @@ export class StacksPage implements Page {
       hint,
       width: "92px",
       right: true,
+      wideOnly: title !== "At peak" && title !== "Live",
       cell: (i) => el("span", { title: exactText(values[i]!, bytes) }, bytes ? bytesText(values[i]!) : countText(values[i]!)),
       order: (a, b) => values[b]! - values[a]!,
     });
+    const before = profile.before?.stacks;
+    const grown = (i: number): number => stackValues(stacks, context.state.by)[i]! - stackValues(before!, context.state.by)[i]!;
+    const change: Column = {
+      title: "Δ",
+      hint: "how much more than before",
+      width: "96px",
+      right: true,
+      cell: (i) => el("span", { class: grown(i) > 0 ? "grew" : grown(i) < 0 ? "shrank" : "soft" }, changeText(grown(i), isBytes(context.state.by))),
+      order: (a, b) => Math.abs(grown(b)) - Math.abs(grown(a)) || grown(b) - grown(a),
+    };
+    this.first = before ? 1 : 0;
     const columns: Column[] = [
+      ...(before ? [change] : []),
       number("At peak", stacks.peak, true, "bytes that were live at the process's peak"),
       number("Live", stacks.live, true, liveTitle(profile).toLowerCase()),
       number("Allocated", stacks.allocated, true, "all bytes over the run"),
@@ -39,7 +55,7 @@ export class StacksPage implements Page {
         width: "minmax(180px, 1.2fr)",
         cell: (i) => this.placeCell(i),
       },
-      { title: "Called by", width: "minmax(160px, 2fr)", cell: (i) => el("span", { class: "soft name" }, this.callers(i)) },
+      { title: "Called by", width: "minmax(160px, 2fr)", wideOnly: true, cell: (i) => el("span", { class: "soft name" }, this.callers(i)) },
     ];
     const [view, column, up] = state.sort.split(":");
     const given = view === "stacks" && columns[Number(column)]?.order !== undefined;
@@ -49,7 +65,7 @@ export class StacksPage implements Page {
         context.note({ stack: stacks.id[i]! });
         this.drawDetail(i);
       },
-    }, given ? Number(column) : order.indexOf(state.by), given && up === "1");
+    }, given ? Number(column) : this.columnOf(state.by), given && up === "1");
     const only = el("span", { class: "hint" }, "a search shows only the stacks that it finds");
     this.element.append(el("div", { class: "column" }, el("div", { class: "controls" }, this.caption, only), this.table.element), this.detail);
   }
@@ -61,7 +77,7 @@ export class StacksPage implements Page {
     let rows = model.chosenStacks();
     if (found) rows = rows.filter((i) => found.nodes[places.node[stacks.place[i]!]!] !== 0);
     if (this.shown !== state.by) {
-      if (this.shown !== "") this.table.setSort(order.indexOf(state.by), false);
+      if (this.shown !== "") this.table.setSort(this.columnOf(state.by), false);
       this.shown = state.by;
     }
     this.caption.textContent = counted(rows.length, "stack") + (rows.length < stacks.count ? ` of ${countText(stacks.count)}` : "");
@@ -79,13 +95,17 @@ export class StacksPage implements Page {
     return true;
   }
 
+  private columnOf(by: Measure): number {
+    return this.first > 0 ? 0 : order.indexOf(by);
+  }
+
   private placeCell(i: number): HTMLElement {
     const { profile, model } = this.context;
     const line = profile.places.line[model.siteOf(i)]!;
     if (line < 0) return el("span", { class: "soft" }, "no stack");
     const fn = profile.lines.function[line]!;
     const where = lineText(profile, line) || moduleName(profile, fn);
-    return el("span", { class: "name", title: `${shortName(profile, fn)}\n${where}` }, swatch(this.context, fn), shortName(profile, fn),
+    return el("span", { class: "name", title: `${shortName(profile, fn)}\n${where}` }, swatch(this.context, fn), fitted(shortName(profile, fn), 32),
       el("small", {}, " " + where.slice(where.lastIndexOf("/") + 1)));
   }
 
@@ -94,7 +114,7 @@ export class StacksPage implements Page {
     const names: string[] = [];
     let last = "";
     for (let at = profile.places.parent[model.siteOf(i)]!; at !== 0 && names.length < 6; at = profile.places.parent[at]!) {
-      const name = shortName(profile, profile.lines.function[profile.places.line[at]!]!);
+      const name = fitted(shortName(profile, profile.lines.function[profile.places.line[at]!]!), 26);
       if (name !== last) names.push(name);
       last = name;
     }
@@ -136,23 +156,11 @@ export class StacksPage implements Page {
   private showInGraph(i: number): void {
     const { profile, model, state } = this.context;
     const node = profile.places.node[profile.stacks.place[i]!]!;
-    const whole = model.whole();
-    if (model.weights().total[node]! <= 0) {
-      return this.context.say(`this stack has nothing by this measure (${state.by})`);
-    }
     const tree = model.callTree();
-    const path: number[] = [];
-    for (let at = node; at !== 0; at = tree.parent(at)) path.push(at);
-    let begin = 0;
-    let from = tree.root;
-    for (const child of path.reverse()) {
-      for (const sibling of Array.from(tree.children(from))) {
-        if (sibling === child) break;
-        begin += tree.value(sibling);
-      }
-      from = child;
-    }
-    const window = { begin: begin / whole, end: (begin + tree.value(node)) / whole };
+    const whole = tree.value(tree.root);
+    if (tree.value(node) <= 0) return this.context.say(`this stack has nothing by this measure (${state.by})`);
+    const span = spanOf(tree, node);
+    const window = { begin: span.begin / whole, end: span.end / whole };
     this.context.change({ view: "flame", direction: "down", window });
   }
 }

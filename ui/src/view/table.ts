@@ -6,6 +6,7 @@ export interface Column {
   hint?: string;
   width: string; // of a grid: "90px", "minmax(200px, 1fr)"
   right?: boolean;
+  wideOnly?: boolean; // not where the window is narrow
   cell(row: number): Child;
   order?: (a: number, b: number) => number; // what a click on the head sorts by: the largest first
 }
@@ -39,6 +40,7 @@ export class Table {
     this.element = el("div", { class: "table", tabindex: 0, role: "table" }, this.head, this.body);
     this.body.append(this.rowsBox);
     this.element.style.setProperty("--columns", columns.map((column) => column.width).join(" "));
+    this.element.style.setProperty("--narrow-columns", columns.filter((column) => !column.wideOnly).map((column) => column.width).join(" "));
     this.element.addEventListener("scroll", this.drawSoon);
     this.element.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.drawSoon()).observe(this.element);
@@ -90,7 +92,7 @@ export class Table {
       const active = i === this.sortColumn;
       const mark = active ? (this.upward ? " ▴" : " ▾") : "";
       const attributes = {
-        class: `${column.right ? "right" : ""} ${column.order ? "sortable" : ""} ${active ? "active" : ""}`,
+        class: `${column.right ? "right" : ""} ${column.wideOnly ? "wide-cell" : ""} ${column.order ? "sortable" : ""} ${active ? "active" : ""}`,
         title: column.hint,
         on: { click: () => column.order && this.clickHead(i) },
       };
@@ -138,7 +140,7 @@ export class Table {
   }
 
   private drawRow(row: number): HTMLElement {
-    const cells = this.columns.map((column) => el("span", { class: column.right ? "right" : "" }, column.cell(row)));
+    const cells = this.columns.map((column) => el("span", { class: `${column.right ? "right" : ""} ${column.wideOnly ? "wide-cell" : ""}` }, column.cell(row)));
     const attributes = {
       class: "table-row",
       role: "row",

@@ -37,6 +37,15 @@ export function thin(time: number[], live: number[], rss: (number | null)[]): Se
   return { time: kept.map((i) => time[i]!), live: kept.map((i) => live[i]!), rss: kept.map((i) => rss[i]!) };
 }
 
+// The peak is known exactly, and lies between two points.
+export function withPeak(series: Series, totals: { peak_time?: number; peak_bytes: number }): Series {
+  const { peak_time: when, peak_bytes: bytes } = totals;
+  const next = when === undefined ? -1 : series.time.findIndex((time) => time >= when);
+  if (when === undefined || next < 0 || series.time[next] === when) return series;
+  const put = <T>(list: T[], value: T): T[] => [...list.slice(0, next), value, ...list.slice(next)];
+  return { time: put(series.time, when), live: put(series.live, bytes), rss: put(series.rss, null) };
+}
+
 export class Timeline {
   readonly element = el("section", { class: "card timeline" });
   private readonly plotBox = el("div", { class: "plot" });
@@ -69,8 +78,12 @@ export class Timeline {
     if (width === 0) return;
     this.plot?.destroy();
     const points = this.profile.report.timeline;
-    const { time, live, rss } = thin(points.map((p) => p.time), points.map((p) => p.live_bytes),
-      points.map((p) => p.rss_bytes ?? null));
+    if (points.length < 2) {
+      fill(this.plotBox, el("p", { class: "empty" }, points.length === 0 ? "This profile has no timeline." : "It ran too short for a timeline: run --interval 1 looks more often."));
+      return;
+    }
+    const { time, live, rss } = withPeak(thin(points.map((p) => p.time), points.map((p) => p.live_bytes),
+      points.map((p) => p.rss_bytes ?? null)), this.profile.report.totals);
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => style.getPropertyValue(name).trim();
     const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
@@ -79,7 +92,7 @@ export class Timeline {
     }];
     const data: uPlot.AlignedData = [time, live];
     if (this.showRss) {
-      series.push({ label: "RSS", stroke: colour("--rss"), width: 1.5, points: { show: false } });
+      series.push({ label: "RSS", spanGaps: true, stroke: colour("--rss"), width: 1.5, points: { show: false } });
       (data as unknown[]).push(rss);
     }
     const options: uPlot.Options = {
@@ -174,7 +187,7 @@ export class Timeline {
   private tellAll(): string {
     const { duration } = this.profile.report.process;
     const points = this.profile.report.timeline.length;
-    return points === 0 ? "This profile has no timeline." : `${secondsText(duration)} in ${countText(points)} points`;
+    return `${secondsText(duration)} in ${countText(points)} points`;
   }
 
   private tellSpan(span: Span): string {

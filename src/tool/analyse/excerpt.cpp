@@ -1,0 +1,42 @@
+#include "tool/analyse/excerpt.hpp"
+
+#include <vector>
+
+namespace heapledger::analyse {
+
+profile excerpt(const profile& p, const std::set<std::uint32_t>& ids) {
+  profile result;
+  result.process = p.process;
+  result.strings = p.strings;
+  result.frames = p.frames;
+  result.modules = p.modules;
+  result.leaks = p.leaks;
+  result.symbolized = p.symbolized;
+
+  std::vector<bool> used(p.nodes.size());
+  for (const auto& stack : p.stacks) {
+    if (ids.count(stack.id) == 0) continue;
+    for (auto node = stack.node; node != 0 && !used[node]; node = p.nodes[node].parent) used[node] = true;
+  }
+  std::vector<std::uint32_t> new_node(p.nodes.size());
+  std::vector<std::uint32_t> new_location(p.locations.size(), none);
+  result.nodes.emplace_back();
+  for (std::size_t i = 1; i < p.nodes.size(); ++i) {
+    if (!used[i]) continue;
+    const auto [parent, location] = p.nodes[i];
+    if (location != none && new_location[location] == none) {
+      new_location[location] = static_cast<std::uint32_t>(result.locations.size());
+      result.locations.push_back(p.locations[location]);
+    }
+    new_node[i] = static_cast<std::uint32_t>(result.nodes.size());
+    result.nodes.push_back({new_node[parent], location == none ? none : new_location[location]});
+  }
+  for (const auto& stack : p.stacks) {
+    if (ids.count(stack.id) == 0) continue;
+    result.stacks.push_back(stack);
+    result.stacks.back().node = new_node[stack.node];
+  }
+  return result;
+}
+
+}  // namespace heapledger::analyse

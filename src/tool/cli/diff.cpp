@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+
+#include "tool/cli/commands.hpp"
+#include "tool/cli/load.hpp"
+#include "tool/diff/compare.hpp"
+#include "tool/report/diff_json.hpp"
+#include "tool/report/diff_text.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    throw std::runtime_error(fmt::format("cannot write the comparison: {}", std::strerror(errno)));
+  }
+}
+
+std::vector<report::gate_result> judge(const diff::comparison& compared, const diff_options& options,
+                                       analyse::measure by) {
+  std::vector<report::gate_result> results;
+  for (const auto& text : options.fail_above) {
+    report::gate_result result;
+    result.gate = *diff::parse_gate(text);
+    result.by = result.gate.by.value_or(by);
+    result.before = analyse::value_of(compared.total_before(), result.by);
+    result.after = analyse::value_of(compared.total_after(), result.by);
+    result.worse = diff::is_worse(result.gate, result.before, result.after);
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace
+
+int diff_profiles(const diff_options& options) {
+  const profile before = load_profile(options.old_file, options.debug_paths);
+  const profile after = load_profile(options.new_file, options.debug_paths);
+  const diff::comparison compared(before, after);
+  const auto by = analyse::parse_measure(options.by).value_or(analyse::measure::peak);
+  const auto gates = judge(compared, options, by);
+  if (options.json) {
+    report::write_diff_json(compared, gates, {by, options.top}, print);
+  } else {
+    print(report::diff_text(compared, gates, {by, options.top, report::style_for(STDOUT_FILENO)}));
+  }
+  if (std::fflush(stdout) != 0) {
+    throw std::runtime_error(fmt::format("cannot write the comparison: {}", std::strerror(errno)));
+  }
+  const bool worse = std::any_of(gates.begin(), gates.end(), [](const auto& result) { return result.worse; });
+  for (const auto& result : gates) {
+    if (result.worse) fmt::print(stderr, "heapledger: worse: {}\n", report::gate_text(result));
+  }
+  return worse ? exit_worse : 0;
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,103 @@
+#include "tool/cli/leak_findings.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "tool/analyse/excerpt.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/collect/segment.hpp"
+#include "tool/symbolize/symbolize.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+void add(leak_entry& to, const leak_entry& other) {
+  to.bytes += other.bytes;
+  to.bytes_low += other.bytes_low;
+  to.bytes_high += other.bytes_high;
+  to.bytes_per_hour += other.bytes_per_hour;
+  to.bytes_per_hour_low += other.bytes_per_hour_low;
+  to.bytes_per_hour_high += other.bytes_per_hour_high;
+  to.blocks += other.blocks;
+  to.oldest_age_ns = std::max(to.oldest_age_ns, other.oldest_age_ns);
+  to.sampled += other.sampled;
+  to.untouched += other.untouched;
+  to.least_bytes = std::min(to.least_bytes, other.least_bytes);
+  to.most_bytes = std::max(to.most_bytes, other.most_bytes);
+}
+
+}  // namespace
+
+void name_by_stacks(leak_info& found, const collect::segment_copy& segment, const profile& p) {
+  const auto key_of = [&](std::uint32_t account) {
+    const auto& key = segment.account_keys[account];
+    return std::pair(key.scope, key.node);
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> stack_of;
+  for (const auto& stack : p.stacks)
+    if (stack.id < segment.account_keys.size()) stack_of.emplace(key_of(stack.id), stack.id);
+  std::vector<leak_entry> entries;
+  for (auto& entry : found.entries) {
+    if (entry.stack >= segment.account_keys.size()) continue;
+    const auto stack = stack_of.find(key_of(entry.stack));
+    if (stack != stack_of.end()) entry.stack = stack->second;
+    const auto same = std::find_if(entries.begin(), entries.end(), [&](const auto& other) {
+      return other.stack == entry.stack && other.verdict == entry.verdict;
+    });
+    if (same == entries.end())
+      entries.push_back(std::move(entry));
+    else
+      add(*same, entry);
+  }
+  found.entries = std::move(entries);
+}
+
+shown_leaks without_suppressed(const profile& p, const std::vector<leaks::suppressions>& known) {
+  shown_leaks result;
+  if (!p.leaks) return result;
+  std::unordered_map<std::uint32_t, std::uint32_t> node_of;
+  for (const auto& stack : p.stacks) node_of.emplace(stack.id, stack.node);
+  for (const auto& entry : p.leaks->entries) {
+    const auto node = node_of.find(entry.stack);
+    const bool is_known = node != node_of.end() && std::any_of(known.begin(), known.end(), [&](const auto& list) {
+                            return list.matches(p, node->second);
+                          });
+    if (is_known) {
+      ++result.suppressed;
+      continue;
+    }
+    result.entries.push_back(entry);
+    if (entry.verdict != "leak") continue;
+    ++result.leaks;
+    result.leaked_bytes += entry.bytes;
+  }
+  return result;
+}
+
+profile profile_of(const leaks::watcher& watch, const std::vector<std::string>& debug_paths) {
+  const auto segment = collect::copy_segment(watch.segment());
+  profile whole = collect::to_profile(segment);
+  const auto start_ns = segment.header.start_monotonic_ns;
+  if (whole.process.ended == ending::lost)
+    collect::set_ending(whole, ending::running, static_cast<std::int64_t>(collect::monotonic_ns() - start_ns));
+  whole.leaks = watch.found();
+  name_by_stacks(*whole.leaks, segment, whole);
+  std::set<std::uint32_t> ids;
+  for (const auto& entry : whole.leaks->entries) ids.insert(entry.stack);
+  profile result = analyse::excerpt(whole, ids);
+  symbolize_options symbols;
+  symbols.debug_paths = debug_paths;
+  symbolize(result, symbols);
+  return result;
+}
+
+std::vector<leaks::suppressions> read_suppressions(const std::vector<std::string>& files) {
+  std::vector<leaks::suppressions> result;
+  for (const auto& file : files) result.push_back(leaks::suppressions::read(file));
+  return result;
+}
+
+}  // namespace heapledger::cli

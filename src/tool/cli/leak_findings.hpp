@@ -1,0 +1,33 @@
+// What the leak watch found, ready to be shown: entries named by the profile's stacks, known leaks left out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tool/collect/segment_copy.hpp"
+#include "tool/leaks/suppressions.hpp"
+#include "tool/leaks/watcher.hpp"
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::cli {
+
+// The watch names accounts; a profile has one stack for all accounts of a kind of scope and a place.
+void name_by_stacks(leak_info& found, const collect::segment_copy& segment, const profile& p);
+
+// The profile of the moment, with symbols, of the stacks that were found.
+profile profile_of(const leaks::watcher& watch, const std::vector<std::string>& debug_paths);
+
+struct shown_leaks {
+  std::vector<leak_entry> entries;
+  std::uint64_t suppressed = 0;
+  std::size_t leaks = 0;  // of the entries
+  std::int64_t leaked_bytes = 0;
+};
+
+// Suppressions are about leaks and suspects alike.
+shown_leaks without_suppressed(const profile& p, const std::vector<leaks::suppressions>& known);
+
+std::vector<leaks::suppressions> read_suppressions(const std::vector<std::string>& files);
+
+}  // namespace heapledger::cli

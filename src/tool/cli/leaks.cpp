@@ -1,0 +1,123 @@
+// heapledger leaks: of a profile, what its watch found; of a running program, the watch itself.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <stdexcept>
+#include <string_view>
+
+#include "tool/cli/commands.hpp"
+#include "tool/cli/leak_findings.hpp"
+#include "tool/cli/load.hpp"
+#include "tool/cli/run_messages.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/leaks/segment_of.hpp"
+#include "tool/leaks/watcher.hpp"
+#include "tool/leaks/witness.hpp"
+#include "tool/profile/error.hpp"
+#include "tool/report/leaks_json.hpp"
+#include "tool/report/leaks_text.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+constexpr std::uint64_t ns_per_s = 1'000'000'000;
+
+volatile std::sig_atomic_t is_interrupted = 0;
+volatile std::sig_atomic_t is_asked = 0;
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw std::runtime_error(fmt::format("cannot write the report: {}", std::strerror(errno)));
+}
+
+int exit_status(const leaks_options& options, const shown_leaks& shown) {
+  return shown.leaks != 0 ? options.watch.error_exitcode : 0;
+}
+
+shown_leaks show(const profile& p, const leaks_options& options, const std::vector<leaks::suppressions>& known,
+                 const std::string& file) {
+  auto shown = without_suppressed(p, known);
+  print(options.json ? report::leaks_json(p, shown.entries, shown.suppressed)
+                     : report::leaks_text(p, shown.entries,
+                                          {options.top, shown.suppressed, report::style_for(STDOUT_FILENO), file}));
+  return shown;
+}
+
+bool is_pid(const std::string& target) {
+  struct stat status {};
+  const bool digits = !target.empty() && target.size() < 10 &&
+                      std::all_of(target.begin(), target.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && ::stat(target.c_str(), &status) != 0;
+}
+
+int leaks_of_profile(const leaks_options& options) {
+  const auto known = read_suppressions(options.watch.suppressions);
+  const profile loaded = load_profile(options.target, options.debug_paths);
+  return exit_status(options, show(loaded, options, known, options.target));
+}
+
+void listen_to_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { is_interrupted = 1; };
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  action.sa_handler = [](int) { is_asked = 1; };
+  ::sigaction(SIGUSR1, &action, nullptr);
+}
+
+void sleep_until(std::uint64_t time_ns) {
+  const timespec until{static_cast<std::time_t>(time_ns / ns_per_s), static_cast<long>(time_ns % ns_per_s)};
+  ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);  // a signal ends it
+}
+
+std::uint64_t after(double seconds) {
+  return collect::monotonic_ns() + static_cast<std::uint64_t>(seconds * 1e9);
+}
+
+int watch_process(const leaks_options& options) {
+  const auto pid = static_cast<pid_t>(std::stoi(options.target));
+  const auto known = read_suppressions(options.watch.suppressions);
+  const auto segment = leaks::segment_of(pid);
+  leaks::watcher watch(segment, collect::links::followed, pid, options.watch.hunt, after(options.watch.after_s));
+  listen_to_signals();
+  const bool ends_alone = options.duration_s > 0;
+  const std::uint64_t end_ns = ends_alone ? after(options.watch.after_s + options.duration_s) : UINT64_MAX;
+  if (!options.json)
+    say(fmt::format("watching process {}{}; SIGUSR1 reports, Ctrl-C reports and ends", pid,
+                    ends_alone ? fmt::format(" for {} s", options.duration_s) : ""));
+  const double report_s = options.json ? 0 : options.watch.hunt.report_s;
+  std::uint64_t report_ns = report_s > 0 ? after(options.watch.after_s + report_s) : UINT64_MAX;
+  bool is_alive = true;
+  while (is_alive && is_interrupted == 0) {
+    const auto now_ns = collect::monotonic_ns();
+    if (now_ns >= end_ns) break;
+    is_alive = watch.look(now_ns);
+    if (is_alive && (now_ns >= report_ns || is_asked != 0)) {
+      is_asked = 0;
+      if (now_ns >= report_ns) report_ns = after(report_s);
+      if (options.watch.may_stop) leaks::ask_witness(watch);
+      show(profile_of(watch, options.debug_paths), options, known, {});
+      print("\n");
+    }
+    sleep_until(std::min({watch.due_ns(), report_ns, end_ns}));
+  }
+  if (is_alive) {
+    if (options.watch.may_stop) leaks::ask_witness(watch);
+    watch.stop();
+  }
+  return exit_status(options, show(profile_of(watch, options.debug_paths), options, known, {}));
+}
+
+}  // namespace
+
+int leaks(const leaks_options& options) {
+  return is_pid(options.target) ? watch_process(options) : leaks_of_profile(options);
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,51 @@
+// The syntax of `leaks`.
+#include <fmt/format.h>
+
+#include <memory>
+#include <vector>
+
+#include "tool/cli/command_line.hpp"
+#include "tool/cli/leak_options.hpp"
+#include "tool/cli/options_of.hpp"
+#include "tool/cli/values.hpp"
+
+namespace heapledger::cli {
+
+leaks_options parse_leaks(std::span<const std::string> given_words) {
+  leaks_options options;
+  options.watch.hunt.report_s = 30;
+  command_line line("leaks");
+  auto& app = line.app();
+  app.footer("leaks [options] PROFILE | PID");
+  app.add_option("TARGET", options.target, "a .hlp file of a watched run, or the pid of a program under heapledger")
+      ->type_name("");
+  app.add_flag("--json", options.json, "one JSON object");
+  struct value {
+    CLI::Option* option;
+    std::unique_ptr<std::vector<std::string>> texts;
+    use_text use;
+  };
+  std::vector<value> values;
+  const add_value add = [&](const std::string& name, const std::string& placeholder, const std::string& help,
+                            use_text use) {
+    auto texts = std::make_unique<std::vector<std::string>>();
+    auto* option = app.add_option(name, *texts, help)->type_name(placeholder);
+    option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    values.push_back({option, std::move(texts), std::move(use)});
+  };
+  add("--top", "N", "so many places of each kind (10)",
+      [&](auto source, const std::string& text) { options.top = number_value(source, text, 1, UINT32_MAX); });
+  add("--duration", "S", "PID: watch for so long (until it ends, or Ctrl-C)",
+      [&](auto source, const std::string& text) { options.duration_s = seconds_value(source, text, 0.01, 1e9); });
+  add("--debug-path", "DIR", "a folder of debug files; may be repeated",
+      [&](auto, const std::string& text) { options.debug_paths.push_back(text); });
+  add_leak_options("", options.watch, add);
+  line.parse({given_words.begin(), given_words.end()});
+  for (const auto& each : values)
+    for (const auto& text : *each.texts) each.use("--" + each.option->get_lnames().front(), text);
+  if (options.target.empty())
+    throw usage_error("of what? Type: heapledger leaks PROFILE, or heapledger leaks PID while the program runs");
+  return options;
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,50 @@
+// The leak watch of a run: one watcher for each process under heapledger.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tool/cli/commands.hpp"
+#include "tool/cli/leak_findings.hpp"
+#include "tool/cli/run_finish.hpp"
+#include "tool/collect/process_watch.hpp"
+#include "tool/leaks/watcher.hpp"
+
+namespace heapledger::cli {
+
+class run_leak_watch {
+ public:
+  // Throws input_error: suppressions that cannot be read.
+  explicit run_leak_watch(const leak_watch_options& options);
+
+  void look(const collect::process_watch& image, std::uint64_t now_ns);
+  void complete(const collect::process_watch& image, profile& of);
+  void read(const written_profile& written, const profile& of);
+  // Says what leaks. Returns the exit status.
+  int finish(bool quiet, int program_status) const;
+
+ private:
+  struct watched {
+    std::unique_ptr<leaks::watcher> watch;  // none once it failed
+    std::string trouble;
+    bool has_ended = false;
+    std::uint64_t witness_due_ns = 0;
+    std::size_t asked_blocks = 0;
+    std::uint64_t report_due_ns = 0;
+  };
+
+  void ask_and_tell(watched& here) const;
+
+  leak_watch_options options_;
+  std::vector<leaks::suppressions> known_;
+  std::uint64_t report_ns_;                 // 0: at the end only
+  std::map<std::string, watched> watched_;  // by segment
+  std::size_t places_ = 0;                  // that leak, of all profiles
+  std::int64_t bytes_ = 0;
+  std::int64_t most_bytes_ = 0;
+  std::string file_;  // the profile with the most of them
+};
+
+}  // namespace heapledger::cli

@@ -1,0 +1,133 @@
+#include "tool/leaks/hunt.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heapledger::leaks {
+namespace {
+
+constexpr double windows_until_suspicious = 4;
+constexpr double taken_per_s_in_all = 2000;
+constexpr double taken_per_s_each = 500;
+constexpr double worth_telling = 0.25;  // a smaller change of a chance is not handed out
+
+std::uint64_t key_of(std::uint32_t slot, std::uint32_t serial) {
+  return std::uint64_t{slot} << 32 | serial;
+}
+
+}  // namespace
+
+study& hunt::study_of(std::uint32_t account, double now_s) {
+  const auto found = studies_.find(account);
+  if (found != studies_.end()) return found->second;
+  const double window_s = options_.suspicious_s.value_or(hunt_options::first_suspicious_s) / windows_until_suspicious;
+  const auto first = account < known_.size() ? known_[account] : exact_counts{};
+  return studies_.try_emplace(account, now_s, window_s, first).first->second;
+}
+
+void hunt::see_counts(double now_s, std::span<const account_counts> all) {
+  const bool first_look = began_s_ < 0;
+  if (first_look) began_s_ = last_s_ = now_s;
+  double activity = 0;
+  for (const auto& entry : all) activity += static_cast<double>(entry.counts.allocations);
+  for (const auto& entry : all) {
+    if (known_.size() <= entry.account) known_.resize(entry.account + std::size_t{1});
+    auto& known = known_[entry.account];
+    const auto found = studies_.find(entry.account);
+    const bool changed = known != entry.counts;
+    // A stack that nothing happens to is not looked at, and one that never held anything has no study.
+    if (!first_look && (found != studies_.end() || changed)) {
+      if (found == studies_.end() && entry.counts.live_blocks <= known.live_blocks) {
+        known = entry.counts;
+        continue;
+      }
+      auto& own = study_of(entry.account, last_s_);
+      if (changed || own.is_suspect() || own.living() != 0) own.counts().observe(now_s, activity, entry.counts);
+    }
+    known = entry.counts;
+  }
+  last_s_ = now_s;
+}
+
+void hunt::see_ended(std::uint32_t account, double lifetime_s, std::uint32_t times) {
+  study_of(account, last_s_).ended(lifetime_s, times);
+}
+
+void hunt::see_slots(double now_s, std::span<const slot_view> slots) {
+  ++looks_;
+  for (const auto& slot : slots) {
+    const auto key = key_of(slot.slot, slot.serial);
+    auto& own = study_of(slot.account, last_s_);
+    auto& at = places_[slot.slot];
+    if (at.look == 0 || at.serial != slot.serial) {
+      if (at.look != 0) study_of(at.account, last_s_).gone(key_of(slot.slot, at.serial));
+      own.arrived(key, {.account = slot.account,
+                        .bytes = slot.bytes,
+                        .inclusion = std::max(slot.inclusion, 1e-9),
+                        .born_s = slot.born_s});
+    }
+    at = {slot.serial, slot.account, looks_};
+    if (slot.is_apart) {
+      own.lost_sight(key);
+      continue;
+    }
+    if (own.seen(key, slot.page, now_s)) armings_.push_back({slot.slot, slot.serial});
+  }
+  std::erase_if(places_, [&](const auto& entry) {
+    const auto& [slot, at] = entry;
+    if (at.look == looks_) return false;
+    study_of(at.account, last_s_).gone(key_of(slot, at.serial));
+    return true;
+  });
+  for (auto& [account, own] : studies_) {
+    const bool was_suspect = own.is_suspect();
+    own.judge(options_, now_s);
+    acquitted_ += was_suspect && own.is_acquitted(now_s) ? 1 : 0;
+  }
+  choose_rates(now_s);
+}
+
+void hunt::choose_rates(double now_s) {
+  const double free_places = static_cast<double>(options_.in_all) - static_cast<double>(places_.size());
+  const auto suspects =
+      std::count_if(studies_.begin(), studies_.end(), [](const auto& e) { return e.second.is_suspect(); });
+  const double each_per_s =
+      std::min(taken_per_s_each, taken_per_s_in_all / static_cast<double>(std::max<std::ptrdiff_t>(1, suspects)));
+  for (const auto& [account, own] : studies_) {
+    const double chance = own.chance(options_, free_places, each_per_s, now_s);
+    auto& told = chances_[account];
+    const bool same = chance == told || (chance > 0 && told > 0 && std::abs(chance - told) < worth_telling * told);
+    if (same) continue;
+    told = chance;
+    rates_.push_back({account, chance});
+  }
+}
+
+std::vector<finding> hunt::findings(double now_s) const {
+  std::vector<finding> result;
+  for (const auto& [account, own] : studies_) {
+    if (!own.is_suspect() && own.living() == 0) continue;
+    auto found = own.conclude(now_s);
+    found.account = account;
+    if (found.says != verdict::none) result.push_back(found);
+  }
+  std::sort(result.begin(), result.end(), [](const finding& a, const finding& b) {
+    if (a.says != b.says) return a.says > b.says;
+    if (a.lost.bytes.value != b.lost.bytes.value) return a.lost.bytes.value > b.lost.bytes.value;
+    return a.account < b.account;
+  });
+  return result;
+}
+
+std::uint64_t hunt::taken_back() const {
+  std::uint64_t sum = 0;
+  for (const auto& [account, own] : studies_) sum += own.taken_back();
+  return sum;
+}
+
+const study* hunt::of(std::uint32_t account) const {
+  const auto found = studies_.find(account);
+  return found == studies_.end() ? nullptr : &found->second;
+}
+
+}  // namespace heapledger::leaks

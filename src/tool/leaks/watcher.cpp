@@ -1,0 +1,274 @@
+#include "tool/leaks/watcher.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "tool/collect/books.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/profile/error.hpp"
+
+namespace heapledger::leaks {
+namespace {
+
+constexpr std::uint64_t ns_per_s = 1'000'000'000;
+constexpr std::uint64_t lease_ns = 10 * ns_per_s;
+constexpr std::uint64_t longest_pause_ns = ns_per_s;
+constexpr std::uint64_t shortest_pause_ns = 20'000'000;
+constexpr std::uint64_t looks_per_deadline = 10;
+constexpr std::uint64_t cost_share = 50;  // a look may take a fiftieth of the time
+
+double seconds(std::uint64_t ns) {
+  return static_cast<double>(ns) / 1e9;
+}
+
+std::int64_t realtime_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * static_cast<std::int64_t>(ns_per_s) + now.tv_nsec;
+}
+
+std::uint64_t pause_of(const hunt_options& options) {
+  const double shortest_s = std::min({options.suspicious_s.value_or(hunt_options::first_suspicious_s),
+                                      options.access_s.value_or(hunt_options::first_access_s),
+                                      options.rest_s.value_or(hunt_options::first_rest_s)});
+  return std::clamp(static_cast<std::uint64_t>(shortest_s * 1e9) / looks_per_deadline, shortest_pause_ns,
+                    longest_pause_ns);
+}
+
+std::int64_t whole(double value) {
+  return static_cast<std::int64_t>(std::llround(std::clamp(value, 0.0, 4e18)));
+}
+
+const char* name_of(verdict says) {
+  switch (says) {
+    case verdict::leak:
+      return "leak";
+    case verdict::retention:
+      return "retention";
+    case verdict::suspect:
+    case verdict::none:
+      break;
+  }
+  return "suspect";
+}
+
+const char* obstacle_words(wire::watch_obstacle obstacle) {
+  switch (obstacle) {
+    case wire::watch_obstacle::none:
+    case wire::watch_obstacle::count:
+      return "";
+    case wire::watch_obstacle::no_memfd:
+      return "No block can be watched: the program may not make a memfd. Only growth is known.";
+    case wire::watch_obstacle::no_address_room:
+      return "No block can be watched: a limit on the program's address space or files leaves no room (ulimit -v, "
+             "ulimit -f). Only growth is known.";
+    case wire::watch_obstacle::no_arming:
+      return "No block can be watched: this kernel does not let pages be armed. Only growth is known.";
+    case wire::watch_obstacle::no_fork_handler:
+      return "No block can be watched: the C library gave no fork handler, and a fork could share them. Only growth is "
+             "known.";
+  }
+  return "";
+}
+
+// A block of several slots is touched where any of them is.
+bool any_present(const wire::watch_slot& slot, std::uint32_t index, std::uint64_t base,
+                 const std::vector<bool>& present) {
+  const std::uint64_t last =
+      (slot.address - base + std::max<std::uint64_t>(slot.bytes, 1) - 1) / wire::watch_slot_bytes;
+  for (std::uint64_t each = index; each <= last && each < present.size(); ++each)
+    if (present[each]) return true;
+  return false;
+}
+
+leak_entry to_entry(const finding& found) {
+  leak_entry entry;
+  entry.stack = found.account;
+  entry.verdict = name_of(found.says);
+  if (found.says == verdict::leak) entry.witnesses.emplace_back("stale");
+  entry.bytes = whole(found.lost.bytes.value);
+  entry.bytes_low = whole(std::floor(found.lost.bytes.low));
+  entry.bytes_high = whole(std::ceil(found.lost.bytes.high));
+  entry.bytes_per_hour = whole(found.bytes_per_hour.value);
+  entry.bytes_per_hour_low = whole(found.bytes_per_hour.low);
+  entry.bytes_per_hour_high = whole(found.bytes_per_hour.high);
+  entry.blocks = static_cast<std::uint64_t>(whole(found.lost.blocks.value));
+  entry.oldest_age_ns = whole(found.oldest_s * 1e9);
+  entry.sampled = found.sampled;
+  entry.untouched = found.lost_samples;
+  entry.least_bytes = found.least_bytes;
+  entry.most_bytes = found.most_bytes;
+  entry.growth_stopped = found.growth_stopped;
+  return entry;
+}
+
+}  // namespace
+
+watcher::watcher(const std::string& segment, collect::links how, pid_t pid, const hunt_options& options,
+                 std::uint64_t begin_ns)
+    : pid_(pid),
+      control_(segment, how),
+      pages_(pid),
+      options_(options),
+      hunt_(options),
+      begin_ns_(begin_ns),
+      due_ns_(begin_ns) {
+  if (!pages_.is_open())
+    throw input_error("/proc/" + std::to_string(pid) + "/pagemap", pages_.why_not(),
+                      "run heapledger as the program's user, or as root");
+}
+
+bool watcher::look(std::uint64_t now_ns) {
+  if (now_ns < due_ns_ || now_ns < begin_ns_) return true;
+  if (began_ns_ == 0) {
+    began_ns_ = now_ns;
+    began_realtime_ns_ = realtime_ns();
+    if (begin_ns_ == 0) hunt_.see_counts(seconds(now_ns), {});
+  }
+  hunt_.see_counts(seconds(now_ns), read_counts());
+  look_at_ends();
+  if (!look_at_slots(seconds(now_ns))) return false;
+  last_ns_ = now_ns;
+  ask(now_ns);
+  const auto cost_ns = collect::monotonic_ns() - now_ns;
+  due_ns_ = now_ns + std::max(pause_of(options_), cost_ns * cost_share);
+  return true;
+}
+
+std::vector<account_counts> watcher::read_counts() const {
+  const auto sums = collect::add_up(collect::copy_books(control_.segment()));
+  std::vector<account_counts> result;
+  for (std::uint32_t account = 0; account < sums.accounts.size(); ++account) {
+    const auto& sum = sums.accounts[account];
+    if (sum.allocations == 0) continue;
+    result.push_back({account, {sum.allocations, sum.allocated_bytes, sum.live_blocks(), sum.live_bytes()}});
+  }
+  return result;
+}
+
+void watcher::look_at_end() {
+  if (began_ns_ == 0) return;
+  auto counts = read_counts();
+  for (auto& now : counts) {
+    const auto* known = hunt_.of(now.account);
+    if (known != nullptr && now.counts.live_blocks < known->counts().now().live_blocks)
+      now.counts = known->counts().now();
+  }
+  hunt_.see_counts(seconds(last_ns_), counts);
+}
+
+void watcher::look_at_ends() {
+  const auto now = control_.suspects();
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    for (std::size_t bucket = 0; bucket < wire::watch_age_buckets; ++bucket) {
+      const std::uint32_t before = i < suspects_.size() ? suspects_[i].freed_ages[bucket] : 0;
+      const std::uint32_t more = now[i].freed_ages[bucket] - before;
+      if (more != 0 && more < UINT32_MAX / 2)
+        hunt_.see_ended(now[i].account, 0.75e-3 * std::exp2(static_cast<double>(bucket)), more);
+    }
+  }
+  suspects_ = now;
+}
+
+// A record, the page table, the record again: what has not changed in between was asked about as it is.
+bool watcher::look_at_slots(double now_s) {
+  answer_ = control_.answer();
+  const auto before = control_.slots();
+  const auto present = pages_.present(answer_.base, answer_.slot_count);
+  if (present.empty() && answer_.slot_count != 0) return false;
+  slots_ = control_.slots();
+  std::vector<slot_view> views;
+  auto earlier = before.begin();
+  for (const auto& [index, slot] : slots_) {
+    const bool is_apart = slot.state == wire::watch_slot_state::apart;
+    if (slot.state != wire::watch_slot_state::live && !is_apart) continue;
+    while (earlier != before.end() && earlier->index < index) ++earlier;
+    const bool same = earlier != before.end() && earlier->index == index && earlier->record.serial == slot.serial &&
+                      earlier->record.state == slot.state && earlier->record.armed_ns == slot.armed_ns;
+    slot_view view;
+    view.slot = index;
+    view.serial = slot.serial;
+    view.account = slot.account;
+    view.bytes = slot.bytes;
+    view.inclusion = collect::chance_of(slot.chance);
+    view.born_s = seconds(slot.born_ns);
+    view.is_apart = is_apart;
+    view.page.armed = slot.armed_ns != 0;
+    view.page.armed_s = seconds(slot.armed_ns);
+    // Armed in between: the next look will know.
+    view.page.touched = same && view.page.armed && any_present(slot, index, answer_.base, present);
+    views.push_back(view);
+  }
+  hunt_.see_slots(now_s, views);
+  return true;
+}
+
+void watcher::ask(std::uint64_t now_ns) {
+  for (const auto& change : hunt_.take_rates()) {
+    if (change.chance > 0)
+      control_.suspect(change.account, change.chance, options_.per_stack);
+    else
+      control_.acquit(change.account);
+  }
+  std::vector<wire::watch_arm> batch;
+  for (const auto& each : hunt_.take_armings()) batch.push_back({each.slot, each.serial});
+  std::sort(batch.begin(), batch.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
+  control_.arm(batch);  // what it cannot take now, the next look asks for again
+  collect::watch_limits limits;
+  limits.blocks = options_.in_all;
+  control_.start(limits, now_ns + lease_ns);
+}
+
+leak_info watcher::found() const {
+  leak_info result;
+  result.since_realtime_ns = began_realtime_ns_;
+  result.duration_ns = began_ns_ == 0 ? 0 : static_cast<std::int64_t>(last_ns_ - began_ns_);
+  result.watched = hunt_.watched();
+  result.acquitted = hunt_.acquitted();
+  result.taken_back = hunt_.taken_back();
+  result.obstacle = obstacle_words(answer_.obstacle);
+  for (const auto& found : hunt_.findings(seconds(last_ns_))) {
+    auto entry = to_entry(found);
+    const auto witness = testimonies_.find(found.account);
+    if (found.says == verdict::leak && witness != testimonies_.end())
+      entry.witnesses.emplace_back(witness->second.unreachable >= witness->second.reachable ? "unreachable"
+                                                                                            : "reachable");
+    result.entries.push_back(std::move(entry));
+  }
+  const auto lose = [&](const char* name, std::uint64_t count) {
+    if (count != 0) result.losses[name] = count;
+  };
+  lose("refused_most", answer_.refused_most);
+  lose("refused_room", answer_.refused_room);
+  lose("set_apart", answer_.set_apart);
+  lose("failed_arms", answer_.failed_arms);
+  result.reachability = witness_;
+  return result;
+}
+
+std::vector<watcher::stale_block> watcher::stale_blocks() const {
+  std::vector<stale_block> result;
+  for (const auto& found : hunt_.findings(seconds(last_ns_))) {
+    if (found.says != verdict::leak) continue;
+    for (const auto& [key, block] : hunt_.of(found.account)->blocks()) {
+      const auto slot = static_cast<std::uint32_t>(key >> 32);
+      const auto at = std::find_if(slots_.begin(), slots_.end(), [&](const auto& each) { return each.index == slot; });
+      if (block.now != phase::leak || at == slots_.end()) continue;
+      result.push_back({found.account, at->record.address, at->record.bytes});
+    }
+  }
+  return result;
+}
+
+void watcher::set_witness(const reachability_info& result, const std::vector<bool>& unreachable,
+                          const std::vector<stale_block>& blocks) {
+  witness_ = result;
+  testimonies_.clear();
+  for (std::size_t i = 0; i < blocks.size() && i < unreachable.size(); ++i) {
+    auto& said = testimonies_[blocks[i].account];
+    ++(unreachable[i] ? said.unreachable : said.reachable);
+  }
+}
+
+}  // namespace heapledger::leaks

@@ -1,0 +1,43 @@
+// The second witness: whether anything in the process still points to a block that nobody touches.
+//
+// The program stands still only while the registers of its threads are read. All its memory is then read while it runs,
+// twice; a block counts as unreachable if no word found either time, and no register, points into it. A pointer that
+// moves while memory is read could be missed once; one that moves is not to a block that nobody touches, and twice is
+// unlikely. A word that merely looks like a pointer, or lies in freed memory, makes a block reachable: the error is on
+// the side of the program. Chains that only lead from one lost block to another keep the inner ones reachable, for the
+// same reason.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tool/leaks/watcher.hpp"
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::leaks {
+
+struct address_range {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+};
+
+// Which of the blocks (sorted, apart from each other) a word of these points into is marked.
+void mark_targets(std::span<const std::uint64_t> words, std::span<const address_range> blocks,
+                  std::vector<bool>& marked);
+
+struct witness_result {
+  reachability_info info;
+  std::vector<bool> unreachable;  // by block
+};
+
+// `slots` is the range of watched slots: its contents are read through the file behind them, so that reading touches
+// nothing.
+witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block> blocks, const address_range& slots);
+
+// Of what the watcher found to leak.
+void ask_witness(watcher& watch);
+
+}  // namespace heapledger::leaks

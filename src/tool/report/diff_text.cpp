@@ -1,0 +1,212 @@
+#include "tool/report/diff_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "tool/analyse/machinery.hpp"
+#include "tool/diff/rank.hpp"
+#include "tool/report/frame_text.hpp"
+#include "tool/report/printable.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+using analyse::measure;
+using diff::kind;
+
+constexpr std::size_t places_usually = 10;
+constexpr std::size_t frames_shown = 8;
+constexpr const char* margin = "     ";
+
+bool is_bytes(measure by) {
+  return by == measure::live || by == measure::peak || by == measure::allocated;
+}
+
+std::string value_text(measure by, std::int64_t value) {
+  return is_bytes(by) ? bytes_text(value) : signed_count_text(value);
+}
+
+std::string signed_text(measure by, std::int64_t value) {
+  return (value > 0 ? "+" : "") + value_text(by, value);
+}
+
+std::string share_text(std::int64_t before, std::int64_t change) {
+  if (change == 0) return "the same";
+  if (before <= 0) return "new";
+  const double share = static_cast<double>(change) / static_cast<double>(before);
+  return share < 10 ? fmt::format("{:+.1f} %", 100 * share) : fmt::format("{:.1f} times", share + 1);
+}
+
+const char* measure_words(measure by) {
+  switch (by) {
+    case measure::live:
+      return "live bytes";
+    case measure::peak:
+      return "bytes at the peak";
+    case measure::allocated:
+      return "allocated bytes";
+    case measure::count:
+      return "allocations";
+    case measure::temporary:
+      return "temporary allocations";
+  }
+  return "";
+}
+
+const char* kind_words(kind which) {
+  constexpr std::array words = {"the same", "grew", "shrank", "appeared", "vanished"};
+  return words[static_cast<std::size_t>(which)];
+}
+
+void write_profile_line(page& page, const char* label, const process_info& process) {
+  std::string command;
+  for (const auto& word : process.command) command += (command.empty() ? "" : " ") + shell_quoted(word);
+  if (command.empty()) command = process.exe;
+  page.line(fmt::format("{} {} (pid {}, ran {})", label, cut_right(terminal_text(command), page.width() - 30),
+                        process.pid, seconds_text(process.duration_ns)),
+            tone::bold);
+}
+
+void write_totals(page& page, const diff::comparison& compared) {
+  const counters& before = compared.total_before();
+  const counters& after = compared.total_after();
+  page.line(fmt::format("  {:<22}{:>16}{:>16}{:>16}", "", "before", "after", "change"), tone::faint);
+  const auto row = [&](const char* label, std::int64_t old_value, std::int64_t new_value, measure by) {
+    const std::int64_t change = new_value - old_value;
+    page.line(fmt::format("  {:<22}{:>16}{:>16}{:>16}  {}", label, value_text(by, old_value), value_text(by, new_value),
+                          change == 0 ? "" : signed_text(by, change), share_text(old_value, change)));
+  };
+  row("live at the end", before.live_bytes(), after.live_bytes(), measure::live);
+  row("  in blocks", before.live_blocks(), after.live_blocks(), measure::count);
+  row("peak", before.peak_bytes, after.peak_bytes, measure::peak);
+  for (const measure by : {measure::allocated, measure::count, measure::temporary}) {
+    constexpr std::array labels = {"", "", "allocated", "allocations", "temporary"};
+    row(labels[static_cast<std::size_t>(by)], value_of(before, by), value_of(after, by), by);
+  }
+  const std::uint64_t error = compared.before().peak.error_bytes + compared.after().peak.error_bytes;
+  if (error != 0)
+    page.line(fmt::format("  (the change of the peak is true to within {})", bytes_text(error)), tone::faint);
+}
+
+// The stack that changed most in a place, from there outward.
+void write_stack(page& page, const diff::comparison& compared, const diff::stack_change& change,
+                 analyse::machinery& machinery) {
+  const profile& p = compared.shown_in(change);
+  const auto frames = compared.frames_of(change);
+  std::size_t first = 0;
+  while (first < frames.size() && machinery.is_wrapper(frames[first].place)) ++first;
+  if (first == frames.size()) first = 0;
+  const std::size_t end = std::min(frames.size(), first + frames_shown);
+  for (std::size_t i = first; i < end; ++i) {
+    analyse::caller caller;
+    caller.frame = frames[i].place;
+    if (const std::uint32_t line = analyse::line_number(p, frames[i].place); line != 0) caller.lines.push_back(line);
+    caller.cycle = frames[i].cycle;
+    caller.times = frames[i].times;
+    std::string words = compared.frames()[frames[i].frame].any_nameless ? " and other nameless code" : "";
+    if (caller.cycle > 1) words += fmt::format(" (the {} above x{})", caller.cycle, caller.times);
+    page.line(frame_line(p, i == first ? margin : fmt::format("{}  ", margin), caller, page.width(), words));
+  }
+  if (end < frames.size()) {
+    page.line(fmt::format("{}  ... ({})", margin, counted(frames.size() - end, "more caller", "more callers")),
+              tone::faint);
+  }
+  if (!change.scope->empty()) {
+    std::string path;
+    for (const auto& name : *change.scope) path += (path.empty() ? "" : " / ") + terminal_text(name);
+    page.line(cut_right(fmt::format("{}  in scope {}", margin, path), page.width()), tone::faint);
+  }
+}
+
+void write_places(page& page, const diff::comparison& compared, const diff_text_options& options) {
+  const measure by = options.by;
+  const auto places = diff::rank_places(compared, by);
+  page.heading(fmt::format("What changed most, by {}", measure_words(by)));
+  std::array<std::uint64_t, 5> kinds{};
+  for (const auto& change : compared.stacks()) ++kinds[static_cast<std::size_t>(diff::kind_of(change, by))];
+  std::string line = "  stacks:";
+  for (const kind which : {kind::grew, kind::appeared, kind::shrank, kind::vanished, kind::same}) {
+    line += fmt::format("{} {} {}", which == kind::grew ? "" : ",", count_text(kinds[static_cast<std::size_t>(which)]),
+                        which == kind::same ? "are the same" : kind_words(which));
+  }
+  page.line(line, tone::faint);
+  if (places.empty()) page.line("  Nothing.");
+
+  analyse::machinery before(compared.before());
+  analyse::machinery after(compared.after());
+  const std::size_t shown = std::min(places.size(), options.top != 0 ? options.top : places_usually);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const diff::place_change& place = places[i];
+    const std::int64_t change = diff::difference(place.before, place.after, by);
+    std::string amount =
+        fmt::format("{:3}. {}  from {} to {}", i + 1, signed_text(by, change),
+                    value_text(by, value_of(place.before, by)), value_text(by, value_of(place.after, by)));
+    if (by != measure::count) {
+      const std::int64_t more = diff::difference(place.before, place.after, measure::count);
+      amount +=
+          more == 0 ? "; as many allocations" : fmt::format("; {} allocations", signed_text(measure::count, more));
+    }
+    page.line(amount, tone::bold);
+    const diff::stack_change& largest = compared.stacks()[place.stacks.front()];
+    if (!place.frame) {
+      page.line(fmt::format("{}(allocations without a stack)", margin));
+      continue;
+    }
+    write_stack(page, compared, largest, &compared.shown_in(largest) == &compared.after() ? after : before);
+    const std::int64_t by_largest = diff::difference(largest.before, largest.after, by);
+    const std::string how = kind_words(kind_of(largest, by));
+    if (place.stacks.size() == 1) {
+      page.line(fmt::format("{}this stack {}", margin, how), tone::faint);
+    } else {
+      page.line(fmt::format("{}this stack {}: {}; {}: {}", margin, how, signed_text(by, by_largest),
+                            counted(place.stacks.size() - 1, "more stack of the place", "more stacks of the place"),
+                            signed_text(by, change - by_largest)),
+                tone::faint);
+    }
+  }
+  if (shown < places.size()) {
+    std::int64_t rest = 0;
+    for (std::size_t i = shown; i < places.size(); ++i) rest += diff::difference(places[i].before, places[i].after, by);
+    page.line(fmt::format("     {} in {}", rest == 0 ? "nothing, in all," : signed_text(by, rest),
+                          counted(places.size() - shown, "more place", "more places")),
+              tone::faint);
+  }
+}
+
+}  // namespace
+
+std::string gate_text(const gate_result& result) {
+  const std::int64_t change = result.after - result.before;
+  const std::string_view name = analyse::measure_names[static_cast<std::size_t>(result.by)];
+  const std::string values =
+      fmt::format("from {} to {}", value_text(result.by, result.before), value_text(result.by, result.after));
+  if (change <= 0) return fmt::format("{} did not grow: {}", name, values);
+  std::string text = fmt::format("{} grew by {}", name, value_text(result.by, change));
+  if (result.before > 0) text += fmt::format(" ({})", share_text(result.before, change));
+  const std::size_t equals = result.gate.text.find('=');
+  const std::string limit =
+      terminal_text(equals == std::string::npos ? result.gate.text : result.gate.text.substr(equals + 1));
+  return fmt::format("{}, {}: {} than --fail-above {} allows", text, values, result.worse ? "more" : "not more", limit);
+}
+
+std::string diff_text(const diff::comparison& compared, std::span<const gate_result> gates,
+                      const diff_text_options& options) {
+  std::string out;
+  page page(out, options.style);
+  write_profile_line(page, "before", compared.before().process);
+  write_profile_line(page, "after ", compared.after().process);
+  page.blank();
+  write_totals(page, compared);
+  write_places(page, compared, options);
+  if (!gates.empty()) {
+    page.heading("Limits");
+    for (const auto& result : gates) page.paragraph(gate_text(result), 2, result.worse ? tone::alarm : tone::plain);
+  }
+  return out;
+}
+
+}  // namespace heapledger::report

@@ -1,0 +1,48 @@
+#include "tool/report/json_frames.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tool/report/json_text.hpp"
+
+namespace heapledger::report {
+
+json_frames::json_frames(const profile& p) : p_(p), rendered_(p.locations.size()) {
+  for (const module_info& module : p.modules) module_names_.push_back(json_string(module.path));
+}
+
+std::string json_frames::of(std::uint32_t node) {
+  std::string text;
+  for (; node != 0; node = p_.nodes[node].parent) {
+    const std::uint32_t location = p_.nodes[node].location;
+    if (location == none) continue;
+    if (!text.empty()) text += ',';
+    text += rendered(location);
+  }
+  return text;
+}
+
+const std::string& json_frames::rendered(std::uint32_t index) {
+  std::string& text = rendered_[index];
+  if (!text.empty()) return text;
+  const location& place = p_.locations[index];
+  const std::size_t frames = std::max<std::size_t>(place.symbols.size(), 1);
+  for (std::size_t i = 0; i < frames; ++i) {
+    text += i == 0 ? "{" : ",{";
+    if (i < place.symbols.size()) text += symbol_fields(p_.frames[place.symbols[i]]);
+    if (place.module != none) text += "\"module\":" + module_names_[place.module] + ",";
+    text += fmt::format("\"address\":{},\"inlined\":{}}}", json_address(place.address), i + 1 < frames);
+  }
+  return text;
+}
+
+std::string json_frames::symbol_fields(const frame_info& frame) const {
+  std::string text;
+  if (frame.function != none) text += "\"function\":" + json_string(p_.strings[frame.function]) + ",";
+  if (frame.file != none) text += "\"file\":" + json_string(p_.strings[frame.file]) + ",";
+  if (frame.line != 0) text += fmt::format("\"line\":{},", frame.line);
+  return text;
+}
+
+}  // namespace heapledger::report

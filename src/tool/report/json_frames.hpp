@@ -1,0 +1,28 @@
+// The frames of stacks as JSON. A location is rendered once and then repeated: the same places are in most stacks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::report {
+
+class json_frames {
+ public:
+  explicit json_frames(const profile& p);
+
+  // The elements of the list, without its brackets.
+  std::string of(std::uint32_t node);
+
+ private:
+  const std::string& rendered(std::uint32_t location);
+  std::string symbol_fields(const frame_info& frame) const;
+
+  const profile& p_;
+  std::vector<std::string> rendered_;      // by location
+  std::vector<std::string> module_names_;  // by module
+};
+
+}  // namespace heapledger::report

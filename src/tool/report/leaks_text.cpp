@@ -1,0 +1,181 @@
+#include "tool/report/leaks_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "tool/analyse/machinery.hpp"
+#include "tool/report/loss_words.hpp"
+#include "tool/report/overview.hpp"
+#include "tool/report/printable.hpp"
+#include "tool/report/site_section.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+constexpr std::size_t usual_entries = 10;
+
+using entry_list = std::vector<const leak_entry*>;
+
+entry_list with_verdict(std::span<const leak_entry> entries, std::string_view verdict) {
+  entry_list result;
+  for (const auto& entry : entries)
+    if (entry.verdict == verdict) result.push_back(&entry);
+  return result;
+}
+
+std::string command_text(const process_info& process) {
+  std::string text;
+  for (const auto& word : process.command) text += (text.empty() ? "" : " ") + shell_quoted(word);
+  return terminal_text(text.empty() ? process.exe : text);
+}
+
+std::string sizes_text(const leak_entry& leak) {
+  if (leak.most_bytes == 0) return {};
+  if (leak.least_bytes == leak.most_bytes) return fmt::format(" of {}", bytes_text(leak.most_bytes));
+  return fmt::format(" of {} to {}", bytes_text(leak.least_bytes), bytes_text(leak.most_bytes));
+}
+
+std::string interval_text(std::int64_t low, std::int64_t high) {
+  if (bytes_text(low) == bytes_text(high)) return {};
+  return fmt::format(" ({} to {})", bytes_text(low), bytes_text(high));
+}
+
+bool has_witness(const leak_entry& leak, std::string_view name) {
+  return std::find(leak.witnesses.begin(), leak.witnesses.end(), name) != leak.witnesses.end();
+}
+
+std::string evidence_text(const leak_entry& leak) {
+  auto text = fmt::format("{} of {} untouched", count_text(leak.untouched),
+                          counted(leak.sampled, "watched block", "watched blocks"));
+  if (leak.oldest_age_ns > 0) text += fmt::format(", the oldest for {}", seconds_text(leak.oldest_age_ns));
+  return text;
+}
+
+void write_frames(page& page, const profile& p, analyse::machinery& machinery, const leak_entry& leak) {
+  const auto stack = std::find_if(p.stacks.begin(), p.stacks.end(), [&](const auto& s) { return s.id == leak.stack; });
+  if (stack == p.stacks.end() || stack->node == 0)
+    page.line("     (allocations without a stack)");
+  else
+    write_stack(page, p, machinery, stack->node);
+}
+
+void write_leak(page& page, std::size_t number, const leak_entry& leak) {
+  page.line(fmt::format("{:3}. {} lost{}, {} an hour", number, bytes_text(leak.bytes),
+                        interval_text(leak.bytes_low, leak.bytes_high), bytes_text(leak.bytes_per_hour)),
+            tone::bold);
+  page.paragraph(
+      fmt::format("{}{}; {}", counted(leak.blocks, "block", "blocks"), sizes_text(leak), evidence_text(leak)), 5,
+      tone::faint);
+  if (has_witness(leak, "unreachable")) page.line("     nothing points to them any more", tone::faint);
+  if (has_witness(leak, "reachable")) page.line("     something still points to them", tone::faint);
+}
+
+void write_grown(page& page, std::size_t number, const leak_entry& leak) {
+  page.line(fmt::format("{:3}. {} more than at the start, in {}{}", number, bytes_text(leak.bytes),
+                        counted(leak.blocks, "block", "blocks"), sizes_text(leak)),
+            tone::bold);
+  if (leak.sampled != 0)
+    page.paragraph(
+        fmt::format("{} of {} {} used again{}", count_text(leak.sampled - leak.untouched),
+                    counted(leak.sampled, "watched block", "watched blocks"), leak.sampled == 1 ? "was" : "were",
+                    leak.growth_stopped ? "; it does not grow any more" : ""),
+        5, tone::faint);
+}
+
+template <class Write>
+void write_list(page& page, const profile& p, analyse::machinery& machinery, const entry_list& list, std::size_t top,
+                Write&& write) {
+  const std::size_t shown = std::min(list.size(), top == 0 ? usual_entries : top);
+  for (std::size_t i = 0; i < shown; ++i) {
+    write(page, i + 1, *list[i]);
+    write_frames(page, p, machinery, *list[i]);
+  }
+  if (shown < list.size())
+    page.line(fmt::format("     {} more; --top shows them", count_text(list.size() - shown)), tone::faint);
+}
+
+void write_head(page& page, const profile& p, const leak_info& watch) {
+  page.line(command_text(p.process), tone::bold);
+  page.paragraph(
+      fmt::format("pid {}, watched for {}; {}", p.process.pid, seconds_text(watch.duration_ns), ending_text(p.process)),
+      0);
+  if (!watch.obstacle.empty()) page.paragraph(terminal_text(watch.obstacle), 0, tone::alarm);
+}
+
+void write_leaks(page& page, const profile& p, analyse::machinery& machinery, const entry_list& leaks,
+                 const leaks_text_options& options) {
+  if (leaks.empty()) {
+    page.heading("No leak found");
+    return;
+  }
+  std::int64_t bytes = 0;
+  std::int64_t per_hour = 0;
+  for (const auto* leak : leaks) {
+    bytes += leak->bytes;
+    per_hour += leak->bytes_per_hour;
+  }
+  page.blank();
+  page.line(fmt::format("LEAKS at {}: about {} so far, {} an hour", counted(leaks.size(), "place", "places"),
+                        bytes_text(bytes), bytes_text(per_hour)),
+            tone::alarm);
+  write_list(page, p, machinery, leaks, options.top, write_leak);
+}
+
+void write_watch(page& page, const leak_info& watch, const leaks_text_options& options) {
+  page.heading("The watch");
+  page.paragraph(
+      fmt::format("{} watched at the end; {} acquitted; {} taken back.", counted(watch.watched, "block", "blocks"),
+                  counted(watch.acquitted, "place", "places"), counted(watch.taken_back, "verdict", "verdicts")),
+      2);
+  if (options.suppressed != 0)
+    page.paragraph(fmt::format("{} suppressed.", counted(options.suppressed, "place was", "places were")), 2);
+  if (watch.reachability) {
+    const auto& r = *watch.reachability;
+    page.paragraph(
+        r.obstacle.empty()
+            ? fmt::format("Nothing points to {} of {}; {} were searched, and the program stood still for {}.",
+                          count_text(r.unreachable), counted(r.blocks, "watched block", "watched blocks"),
+                          bytes_text(r.searched_bytes), seconds_text(r.stopped_ns))
+            : fmt::format("Whether anything points to the blocks is not known: {}", terminal_text(r.obstacle)),
+        2);
+  }
+  for (const auto& [name, count] : watch.losses) page.paragraph(loss_text(name, count), 2);
+}
+
+}  // namespace
+
+std::string leaks_text(const profile& p, std::span<const leak_entry> entries, const leaks_text_options& options) {
+  std::string out;
+  page page(out, options.style);
+  if (!p.leaks) {
+    page.line(command_text(p.process), tone::bold);
+    page.paragraph(
+        "The leak watch was not on. To have it: heapledger run --leaks -- PROGRAM, or, while the program runs "
+        "under heapledger, heapledger leaks PID.",
+        0);
+    return out;
+  }
+  analyse::machinery machinery(p);
+  write_head(page, p, *p.leaks);
+  write_leaks(page, p, machinery, with_verdict(entries, "leak"), options);
+  if (const auto list = with_verdict(entries, "retention"); !list.empty()) {
+    page.heading("Grows, but is used (retention)");
+    write_list(page, p, machinery, list, options.top, write_grown);
+  }
+  if (const auto list = with_verdict(entries, "suspect"); !list.empty()) {
+    page.heading("Grows, not decided yet (suspects)");
+    write_list(page, p, machinery, list, options.top, write_grown);
+  }
+  write_watch(page, *p.leaks, options);
+  if (!options.file.empty()) {
+    page.heading("Next");
+    page.line(fmt::format("  heapledger report {}", terminal_text(shell_quoted(options.file))));
+  }
+  return out;
+}
+
+}  // namespace heapledger::report

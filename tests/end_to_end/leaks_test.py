@@ -1,0 +1,148 @@
+"""The leak watch from outside: attached to a program that runs, killed and begun again, told what is known, and asked by
+programs."""
+
+import concurrent.futures
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import ledger
+
+TIMES = ("--suspicious", "0.3", "--access", "0.5", "--rest", "0.2")
+
+
+class Leaks(ledger.Case):
+    def start(self, name, seconds=100):
+        """A program of the corpus under `run`, without the watch. Returns the tool, and the program's pid."""
+        tool = subprocess.Popen([ledger.BIN, "run", "-q", "-o", self.path(f"{name}.hlp"), "--", ledger.program(name), str(seconds)],
+                                env=ledger.plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(tool.wait)
+        children = f"/proc/{tool.pid}/task/{tool.pid}/children"
+        pid = 0
+        while not pid or os.path.basename(os.readlink(f"/proc/{pid}/exe")) != name or not self.has_segment(pid):
+            self.assertIsNone(tool.poll())
+            with open(children, encoding="ascii") as file:
+                pid = int((file.read().split() or ["0"])[0])
+            time.sleep(0.005)  # only spares the processor
+        self.addCleanup(self.end, tool, pid)
+        return tool, pid
+
+    def has_segment(self, pid):
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+            return ".hls" in file.read()
+
+    def end(self, tool, pid):
+        if tool.poll() is None:
+            os.kill(pid, signal.SIGTERM)
+        tool.communicate()
+
+    def leaks(self, target, *options, status=0):
+        done = ledger.execute([ledger.BIN, "leaks", *options, str(target)])
+        self.assertEqual(done.status, status, done)
+        return done
+
+    def of_process(self, pid):
+        """Watches until something leaks: on a busy machine a program may get little done."""
+        for seconds in (4, 12, 36):
+            report = json.loads(self.leaks(pid, "--json", "--duration", str(seconds), *TIMES).out)
+            if self.found(report):
+                break
+        return report
+
+    def found(self, report):
+        return [leak for leak in report["leaks"] if leak["verdict"] == "leak"]
+
+    def places(self, found):
+        return [next((name for name in ledger.functions(leak) if name.startswith("leak_")), None) for leak in found]
+
+    def test_of_a_program_that_runs(self):
+        tool, pid = self.start("leaks_steady_small")
+        report = self.of_process(pid)
+        self.assertEqual((report["format"], report["version"]), ("heapledger-leaks", 1))
+        found = self.found(report)
+        self.assertEqual(self.places(found), ["leak_session"], report)
+        leak = found[0]
+        for key in ("stack", "witnesses", "bytes", "bytes_low", "bytes_high", "bytes_per_hour", "blocks", "oldest_age", "sampled"):
+            self.assertIn(key, leak)
+        self.assertIn("stale", leak["witnesses"])
+        if "obstacle" not in report.get("reachability", {"obstacle": ""}):
+            self.assertIn("unreachable", leak["witnesses"])
+            self.assertGreater(report["reachability"]["stopped"], 0)
+        self.assertGreaterEqual(report["duration"], 3)
+        self.assertIsNone(tool.poll(), "the program goes on")
+
+    def test_something_that_still_points_to_it(self):
+        _, pid = self.start("leaks_reachable_list")
+        report = self.of_process(pid)
+        found = self.found(report)
+        self.assertEqual(self.places(found), ["leak_to_list"], report)
+        if "obstacle" not in report.get("reachability", {"obstacle": ""}):
+            self.assertIn("reachable", found[0]["witnesses"])
+
+    def test_killed_and_begun_again(self):
+        tool, pid = self.start("leaks_steady_small")
+        first = subprocess.Popen([ledger.BIN, "leaks", *TIMES, str(pid)], env=ledger.plain_environment(),
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertIn(b"watching process", first.stderr.readline())
+        refused = ledger.execute([ledger.BIN, "leaks", str(pid)])
+        self.assertEqual(refused.status, 125, refused)
+        self.assertIn(b"another heapledger watches this process", refused.err)
+        time.sleep(2.5)  # watched blocks there shall be; how many does not matter
+        first.kill()
+        first.communicate()
+        self.assertIsNone(tool.poll())
+        report = self.of_process(pid)
+        found = self.found(report)
+        self.assertEqual(self.places(found), ["leak_session"], report)
+        self.assertIsNone(tool.poll())
+
+    def test_two_processes_have_nothing_in_common(self):
+        _, one = self.start("leaks_steady_small")
+        _, other = self.start("leaks_reachable_list")
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for report, place in zip(pool.map(self.of_process, (one, other)), ("leak_session", "leak_to_list")):
+                self.assertEqual(self.places(self.found(report)), [place])
+
+    def test_known_leaks_and_gates(self):
+        known = self.write("known.txt", "# by design\nleak:^leak_to_list(*)$\n")
+        profile = self.path("list.hlp")
+        times = [option.replace("--", "--leaks-") if option.startswith("--") else option for option in TIMES]
+        command = [ledger.BIN, "run", "-o", profile, "--interval", "20", "--leaks", *times, "--leaks-error-exitcode", "42"]
+        for seconds in ("5", "20", "60"):  # as above
+            done = ledger.execute([*command, "-f", "--", ledger.program("leaks_reachable_list"), seconds])
+            if done.status == 42:
+                break
+        self.assertEqual(done.status, 42, done)
+        self.assertIn(b"1 leak of about", done.err)
+        self.assertIn(b"heapledger leaks", done.err)
+        shown = self.leaks(profile)
+        self.assertIn(b"LEAKS at 1 place", shown.out)
+        self.assertIn(b"leak_to_list", shown.out)
+        self.leaks(profile, "--error-exitcode", "9", status=9)
+        hidden = self.leaks(profile, "--error-exitcode", "9", "--suppressions", known)
+        self.assertIn(b"No leak found", hidden.out)
+        self.assertIn(b"1 place was suppressed", hidden.out)
+        self.assertEqual(json.loads(self.leaks(profile, "--json", "--suppressions", known).out)["suppressed"], 1)
+        done = ledger.execute([*command, "-f", "--leaks-suppressions", known, "--", ledger.program("leaks_reachable_list"), "5"])
+        self.assertEqual(done.status, 0, done)
+
+    def test_what_cannot_be_is_said_in_one_line(self):
+        bad = self.write("bad.txt", "leak:a\nwhatever\n")
+        plain = self.profile([ledger.program("nothing")]).files[0]
+        self.assertIn(b"The leak watch was not on", self.leaks(plain).out)
+        for arguments, words in ((("--suppressions", bad, plain), b"bad.txt:2: 'whatever' is no suppression"),
+                                 (("--suppressions", "/nonexistent", plain), b"/nonexistent: No such file"),
+                                 ((str(os.getpid()),), b"not under heapledger"),
+                                 (("4194303",), b"no process 4194303"),
+                                 (("/nonexistent.hlp",), b"/nonexistent.hlp")):
+            done = ledger.execute([ledger.BIN, "leaks", *arguments])
+            self.assertEqual(done.status, 125, done)
+            self.assertIn(words, done.err)
+            self.assertEqual(done.err.count(b"\n"), 1, done)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

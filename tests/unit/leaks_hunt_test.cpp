@@ -1,0 +1,213 @@
+// The hunt in simulated programs: who is found, who is not accused, and how good the numbers are.
+#include <gtest/gtest.h>
+
+#include "leaks_population.hpp"
+
+namespace heapledger::leaks::testing {
+namespace {
+
+hunt_options quick() {
+  hunt_options options;
+  options.suspicious_s = 1;
+  options.access_s = 1;
+  options.rest_s = 0.2;
+  return options;
+}
+
+TEST(leaks_hunt, finds_a_steady_leak_among_healthy_stacks) {
+  world w(quick(), 1);
+  const auto leak = w.add(leaking(20));
+  std::vector<std::uint32_t> others;
+  for (const double mean_s : {0.001, 0.05, 0.5}) others.push_back(w.add(healthy(500, mean_s)));
+  w.run_until(12);
+  ASSERT_EQ(w.says(leak), verdict::leak);
+  const auto found = *w.found(leak);
+  EXPECT_NEAR(found.lost.bytes.value, w.leaked_bytes(leak), 0.02 * w.leaked_bytes(leak));
+  EXPECT_LE(found.lost.bytes.low, w.leaked_bytes(leak));
+  EXPECT_GE(found.lost.bytes.high, w.leaked_bytes(leak));
+  EXPECT_NEAR(found.bytes_per_hour.value, 20 * 64 * 3600, 0.3 * 20 * 64 * 3600);
+  EXPECT_GT(found.oldest_s, 2);
+  for (const auto other : others) EXPECT_NE(w.says(other), verdict::leak);
+}
+
+TEST(leaks_hunt, finds_one_block_a_second) {
+  world w(quick(), 2);
+  const auto leak = w.add(leaking(1));
+  w.add(healthy(300, 0.01));
+  w.run_until(20);
+  EXPECT_EQ(w.says(leak), verdict::leak);
+}
+
+TEST(leaks_hunt, finds_a_small_share_of_a_busy_stack) {
+  world w(quick(), 3);
+  const auto leak = w.add(mixed(2000, 0.02, 0.01));
+  w.run_until(15);
+  ASSERT_EQ(w.says(leak), verdict::leak);
+  const auto found = *w.found(leak);
+  EXPECT_LE(found.lost.bytes.low, w.leaked_bytes(leak));
+  EXPECT_GE(found.lost.bytes.high, w.leaked_bytes(leak));
+}
+
+TEST(leaks_hunt, growing_memory_that_is_used_is_retention) {
+  world w(quick(), 4);
+  const auto cache = w.add(kept(50, 0.3));
+  w.run_until(12);
+  EXPECT_EQ(w.says(cache), verdict::retention);
+}
+
+TEST(leaks_hunt, takes_back_and_learns_from_memory_that_is_used_rarely) {
+  // Used every 4 s, while one second without an access was said to be enough.
+  world w(quick(), 5);
+  const auto cache = w.add(kept(20, 4));
+  w.run_until(4.5);
+  const auto early = w.hunt().taken_back();
+  w.run_until(40);
+  EXPECT_GT(w.hunt().taken_back(), early);
+  EXPECT_EQ(w.says(cache), verdict::retention);
+  ASSERT_NE(w.hunt().of(cache), nullptr);
+  EXPECT_GT(w.hunt().of(cache)->limits().access_s, 4);
+}
+
+TEST(leaks_hunt, a_bounded_cache_is_not_accused) {
+  world w(quick(), 6);
+  auto bounded = leaking(100);
+  bounded.at_most = 500;
+  const auto cache = w.add(bounded);
+  w.add(healthy(300, 0.01));
+  w.run_until(40);
+  EXPECT_NE(w.says(cache), verdict::leak);
+}
+
+TEST(leaks_hunt, growth_that_stops_is_not_accused) {
+  world w(quick(), 7);
+  auto table = leaking(100);
+  table.until_s = 5;
+  const auto filled = w.add(table);
+  w.add(healthy(300, 0.01));
+  w.run_until(30);
+  EXPECT_NE(w.says(filled), verdict::leak);
+}
+
+TEST(leaks_hunt, an_idle_program_does_not_clear_a_leak) {
+  world w(quick(), 8);
+  auto burst = leaking(100);
+  burst.until_s = 8;
+  const auto leak = w.add(burst);
+  auto work = healthy(300, 0.01);
+  work.until_s = 8;
+  w.add(work);
+  w.run_until(60);
+  EXPECT_EQ(w.says(leak), verdict::leak);
+}
+
+TEST(leaks_hunt, what_was_there_before_is_not_counted) {
+  world w(quick(), 9);
+  auto start = leaking(1000);
+  start.until_s = 0.01;
+  const auto tables = w.add(start);
+  w.run_until(20);
+  EXPECT_EQ(w.says(tables), verdict::none);
+}
+
+TEST(leaks_hunt, watches_no_more_than_it_may) {
+  auto options = quick();
+  options.per_stack = 8;
+  options.in_all = 12;
+  world w(options, 10);
+  for (int i = 0; i < 5; ++i) w.add(leaking(200));
+  w.run_until(20);
+  // The chance is set at a look: what comes before the next one may pass the limit, by little.
+  EXPECT_LE(w.slots(), 14U);
+  EXPECT_GE(w.slots(), 5U);
+}
+
+TEST(leaks_hunt, enough_freed_samples_acquit_a_stack_for_a_time) {
+  // Grows, as what it makes lives long; all of it is freed.
+  world w(quick(), 11);
+  const auto slow = w.add({.per_s = 200, .fate_of = [](auto&) { return fate{.lives_s = 2.5}; }});
+  w.run_until(25);
+  EXPECT_NE(w.says(slow), verdict::leak);
+  ASSERT_NE(w.hunt().of(slow), nullptr);
+  EXPECT_FALSE(w.hunt().of(slow)->is_suspect());
+}
+
+TEST(leaks_hunt, an_acquittal_ends) {
+  world w(quick(), 12);
+  const auto later =
+      w.add({.per_s = 200, .fate_of = [&](auto&) { return w.now_s() < 20 ? fate{.lives_s = 2.5} : fate{}; }});
+  w.run_until(19);
+  EXPECT_NE(w.says(later), verdict::leak);
+  w.run_until(90, 0.05);
+  EXPECT_EQ(w.says(later), verdict::leak);
+}
+
+TEST(leaks_hunt, the_first_blocks_do_not_stand_for_all) {
+  // The first few hundred are in use for ever; those that come later are lost.
+  world w(quick(), 13);
+  int count = 0;
+  const auto stack =
+      w.add({.per_s = 60, .fate_of = [&](auto&) { return ++count <= 300 ? fate{.touched_every_s = 0.3} : fate{}; }});
+  w.run_until(30);
+  ASSERT_EQ(w.says(stack), verdict::leak);
+  const auto found = *w.found(stack);
+  EXPECT_LE(found.lost.bytes.low, w.leaked_bytes(stack));
+  EXPECT_GE(found.lost.bytes.high, w.leaked_bytes(stack));
+}
+
+// The truth lies in the interval in 95 of 100 programs, and the estimate is right on average.
+struct quality {
+  double covered = 0;
+  double ratio = 0;
+  int found = 0;
+};
+
+quality measure(const std::function<population()>& kind, double until_s, int rounds) {
+  quality result;
+  for (int seed = 0; seed < rounds; ++seed) {
+    world w(quick(), 1000 + static_cast<std::uint64_t>(seed));
+    const auto leak = w.add(kind());
+    w.run_until(until_s, 0.05);
+    const auto* found = w.found(leak);
+    if (found == nullptr || found->says != verdict::leak) continue;
+    ++result.found;
+    const double truth = w.leaked_bytes(leak);
+    result.covered += found->lost.bytes.low <= truth && truth <= found->lost.bytes.high ? 1 : 0;
+    result.ratio += found->lost.bytes.value / truth;
+  }
+  result.covered /= std::max(1, result.found);
+  result.ratio /= std::max(1, result.found);
+  return result;
+}
+
+TEST(leaks_estimate, holds_the_truth_for_a_pure_leak) {
+  const auto q = measure([] { return leaking(50); }, 12, 100);
+  EXPECT_EQ(q.found, 100);
+  EXPECT_GE(q.covered, 0.95);
+  EXPECT_NEAR(q.ratio, 1, 0.03);
+}
+
+TEST(leaks_estimate, holds_the_truth_where_half_is_used) {
+  const auto half = [] {
+    return population{
+        .per_s = 60,
+        .fate_of =
+            [](auto& random) {
+              return std::bernoulli_distribution(0.5)(random) ? fate{} : fate{.touched_every_s = 0.3};
+            },
+        .bytes_of = [](auto& random) { return std::uniform_int_distribution<std::uint64_t>(16, 256)(random); }};
+  };
+  const auto q = measure(half, 15, 200);
+  EXPECT_GE(q.found, 190);
+  EXPECT_GE(q.covered, 0.93);
+  EXPECT_NEAR(q.ratio, 1, 0.06);
+}
+
+TEST(leaks_estimate, holds_the_truth_where_most_is_freed) {
+  const auto q = measure([] { return mixed(400, 0.1, 0.1); }, 12, 100);
+  EXPECT_GE(q.found, 95);
+  EXPECT_GE(q.covered, 0.93);
+  EXPECT_NEAR(q.ratio, 1, 0.06);
+}
+
+}  // namespace
+}  // namespace heapledger::leaks::testing

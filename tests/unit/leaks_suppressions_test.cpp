@@ -1,0 +1,58 @@
+// Suppressions as LeakSanitizer has them, and one clear line for what is none.
+#include <gtest/gtest.h>
+
+#include "report_sample.hpp"
+#include "tool/leaks/suppressions.hpp"
+#include "tool/profile/error.hpp"
+
+namespace heapledger::leaks {
+namespace {
+
+TEST(leaks_suppressions, patterns_are_looked_for_anywhere) {
+  EXPECT_TRUE(pattern_matches("parse", "server::parse_line"));
+  EXPECT_TRUE(pattern_matches("ser*line", "server::parse_line"));
+  EXPECT_TRUE(pattern_matches("^server*line$", "server::parse_line"));
+  EXPECT_TRUE(pattern_matches("a*b*c", "xaybzbc"));
+  EXPECT_TRUE(pattern_matches("a*bc$", "a bcd bc"));
+  EXPECT_FALSE(pattern_matches("^parse", "server::parse_line"));
+  EXPECT_FALSE(pattern_matches("parse$", "server::parse_line"));
+  EXPECT_FALSE(pattern_matches("a*b*c", "acb"));
+  EXPECT_FALSE(pattern_matches("^ab$", "abb"));
+  EXPECT_FALSE(pattern_matches("x", ""));
+}
+
+TEST(leaks_suppressions, function_file_and_module_of_any_frame_count) {
+  sample::profile_builder builder;
+  builder.stack({{"make", "/src/node.cpp", 5}, {"main", "/src/main.cpp", 9, "/usr/lib/libplugin.so.2"}}, {});
+  const auto p = builder.build();
+  const auto says = [&](const char* text) { return suppressions::parse(text, "s").matches(p, p.stacks[0].node); };
+  EXPECT_TRUE(says("leak:make"));
+  EXPECT_TRUE(says("leak:node.cpp"));
+  EXPECT_TRUE(says("leak:libplugin.so"));
+  EXPECT_TRUE(says("# known\n\n  leak:^main$\r\n"));
+  EXPECT_FALSE(says("leak:other\nleak:makes"));
+  EXPECT_FALSE(says("# leak:make\n"));
+}
+
+std::string complaint(const char* text) {
+  try {
+    suppressions::parse(text, "known.txt");
+  } catch (const input_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(leaks_suppressions, a_bad_line_is_named) {
+  EXPECT_EQ(complaint("leak:a\nmake"), "known.txt:2: 'make' is no suppression; write leak:PATTERN, or # and a comment");
+  EXPECT_EQ(complaint("race:a"), "known.txt:1: 'race' is no kind of suppression here; write leak:PATTERN");
+  EXPECT_EQ(complaint("\n\nleak:"),
+            "known.txt:3: the pattern is empty; write what is to match, such as leak:libfoo.so");
+  EXPECT_EQ(complaint("leak:*"), "known.txt:1: the pattern is empty; write what is to match, such as leak:libfoo.so");
+  EXPECT_EQ(complaint("leak:\x1b[2J"), "");
+  EXPECT_THROW(suppressions::read("/nonexistent/file"), input_error);
+  EXPECT_THROW(suppressions::read("/"), input_error);
+}
+
+}  // namespace
+}  // namespace heapledger::leaks

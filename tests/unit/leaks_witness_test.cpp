@@ -1,0 +1,69 @@
+// The second witness, in this very process.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "tool/leaks/witness.hpp"
+
+namespace heapledger::leaks {
+namespace {
+
+TEST(leaks_witness, a_word_into_a_block_or_to_its_end_points_to_it) {
+  const address_range blocks[] = {{0x1000, 0x1040}, {0x2000, 0x2000}, {0x3000, 0x3010}};
+  std::vector<bool> marked(3);
+  const std::uint64_t others[] = {0, 0xfff, 0x1041, 0x1fff, 0x2001, 0x3011, ~std::uint64_t{0}};
+  mark_targets(others, blocks, marked);
+  EXPECT_EQ(marked, std::vector<bool>({false, false, false}));
+  const std::uint64_t words[] = {0x1020, 0x2000, 0x3010};
+  mark_targets(words, blocks, marked);
+  EXPECT_EQ(marked, std::vector<bool>({true, true, true}));
+}
+
+// A child that holds one pointer and has lost another, waiting in a read.
+TEST(leaks_witness, tells_the_lost_block_from_the_held_one) {
+  int to_child[2];
+  int to_parent[2];
+  ASSERT_EQ(::pipe(to_child), 0);
+  ASSERT_EQ(::pipe(to_parent), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Only one of them is ever computed here.
+    auto* const room =
+        static_cast<char*>(::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    static volatile std::uintptr_t held;
+    held = reinterpret_cast<std::uintptr_t>(room) + 4096;
+    const std::uintptr_t hidden = ~held;
+    if (::write(to_parent[1], &hidden, sizeof hidden) != sizeof hidden) ::_exit(1);
+    char byte = 0;
+    (void)!::read(to_child[0], &byte, 1);
+    ::_exit(held == 0);
+  }
+  std::uintptr_t hidden = 0;
+  ASSERT_EQ(::read(to_parent[0], &hidden, sizeof hidden), static_cast<ssize_t>(sizeof hidden));
+  const std::uint64_t lost = ~hidden + 65536;
+  const watcher::stale_block blocks[] = {{1, lost, 64}, {2, ~hidden, 64}};
+  const auto said = find_unreachable(child, blocks, {1, 1});
+  (void)!::write(to_child[1], "x", 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "the child went on as if nothing had been";
+  if (!said.info.obstacle.empty()) GTEST_SKIP() << said.info.obstacle;
+  ASSERT_EQ(said.unreachable.size(), 2U);
+  EXPECT_TRUE(said.unreachable[0]);
+  EXPECT_FALSE(said.unreachable[1]);
+  EXPECT_EQ(said.info.unreachable, 1U);
+  EXPECT_GT(said.info.searched_bytes, 0U);
+}
+
+TEST(leaks_witness, says_what_is_in_the_way) {
+  const watcher::stale_block blocks[] = {{1, 4096, 64}};
+  const auto said = find_unreachable(1 << 22, blocks, {1, 1});
+  EXPECT_FALSE(said.info.obstacle.empty());
+  EXPECT_TRUE(said.unreachable.empty());
+}
+
+}  // namespace
+}  // namespace heapledger::leaks

@@ -1,0 +1,101 @@
+// The leak report, for people and for programs.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report_sample.hpp"
+#include "tool/report/leaks_json.hpp"
+#include "tool/report/leaks_text.hpp"
+
+namespace heapledger::report {
+namespace {
+
+profile watched_server() {
+  sample::profile_builder builder;
+  builder.stack(
+      {{"malloc", "", 0, "/usr/lib/libc.so.6"}, {"remember", "/src/session.cpp", 40}, {"main", "/src/main.cpp", 9}},
+      sample::booked(1000, 64000, 0, 0, 64000));
+  builder.stack({{"cache_put", "/src/cache.cpp", 12}, {"main", "/src/main.cpp", 10}},
+                sample::booked(100, 6400, 0, 0, 6400));
+  auto& p = builder.edit();
+  p.process.command = {"./server", "my file"};
+  p.process.pid = 12;
+  p.process.ended = ending::running;
+  leak_info watch;
+  watch.since_realtime_ns = 1'700'000'000'000'000'000;
+  watch.duration_ns = 90'000'000'000;
+  watch.watched = 45;
+  watch.acquitted = 3;
+  watch.taken_back = 1;
+  watch.losses["refused_room"] = 2;
+  watch.entries = {{.stack = 1,
+                    .verdict = "leak",
+                    .witnesses = {"stale", "unreachable"},
+                    .bytes = 64000,
+                    .bytes_low = 57000,
+                    .bytes_high = 64000,
+                    .bytes_per_hour = 2'560'000,
+                    .blocks = 1000,
+                    .oldest_age_ns = 80'000'000'000,
+                    .sampled = 30,
+                    .untouched = 30,
+                    .least_bytes = 64,
+                    .most_bytes = 64},
+                   {.stack = 2,
+                    .verdict = "retention",
+                    .witnesses = {},
+                    .bytes = 6400,
+                    .bytes_high = 6400,
+                    .blocks = 100,
+                    .sampled = 15}};
+  watch.reachability = reachability_info{45, 30, 2'000'000, 1 << 20, {}};
+  p.leaks = watch;
+  return builder.build();
+}
+
+TEST(report_leaks, json_has_every_promised_key) {
+  const auto p = watched_server();
+  const auto report = nlohmann::json::parse(leaks_json(p, p.leaks->entries, 1));
+  EXPECT_EQ(report["format"], "heapledger-leaks");
+  EXPECT_EQ(report["version"], 1);
+  EXPECT_EQ(report["watching_since"], 1'700'000'000);
+  EXPECT_EQ(report["duration"], 90);
+  EXPECT_EQ(report["acquitted"], 3);
+  EXPECT_EQ(report["watched"], 45);
+  EXPECT_EQ(report["losses"]["refused_room"], 2);
+  const auto& leak = report["leaks"][0];
+  for (const char* key : {"stack", "verdict", "witnesses", "bytes", "bytes_low", "bytes_high", "bytes_per_hour",
+                          "blocks", "oldest_age", "sampled", "frames"})
+    EXPECT_TRUE(leak.contains(key)) << key;
+  EXPECT_EQ(leak["frames"][1]["function"], "remember");
+  EXPECT_EQ(leak["oldest_age"], 80);
+  // No made-up number where nothing is known.
+  EXPECT_FALSE(report["leaks"][1].contains("oldest_age"));
+}
+
+TEST(report_leaks, text_says_what_a_reader_needs) {
+  const auto p = watched_server();
+  const auto text = leaks_text(p, p.leaks->entries, {});
+  for (const char* words :
+       {"./server 'my file'", "LEAKS at 1 place: about 62.5 KiB so far, 2.4 MiB an hour",
+        "  1. 62.5 KiB lost (55.7 KiB to 62.5 KiB), 2.4 MiB an hour", "1,000 blocks of 64 B",
+        "30 of 30 watched blocks untouched", "nothing points to them", "remember", "src/session.cpp:40",
+        "Grows, but is used (retention)", "cache_put", "3 places acquitted; 1 verdict taken back"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  EXPECT_EQ(text.find("malloc"), std::string::npos) << text;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = text.find('\n', at);
+    EXPECT_LE(end - at, 100U) << text.substr(at, end - at);
+    at = end + 1;
+  }
+}
+
+TEST(report_leaks, says_how_to_have_a_watch_where_there_was_none) {
+  auto p = watched_server();
+  p.leaks.reset();
+  EXPECT_NE(leaks_text(p, {}, {}).find("heapledger run --leaks"), std::string::npos);
+  EXPECT_TRUE(nlohmann::json::parse(leaks_json(p, {}, 0))["leaks"].empty());
+}
+
+}  // namespace
+}  // namespace heapledger::report
