@@ -21,7 +21,7 @@
 namespace heapledger::wire {
 
 inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
-inline constexpr std::uint32_t segment_version = 3;
+inline constexpr std::uint32_t segment_version = 4;
 inline constexpr std::size_t header_bytes = 16384;
 
 struct region {
@@ -115,6 +115,22 @@ struct writer {
 };
 static_assert(sizeof(writer) == 512);
 
+// A named moment. Written once, `kind` last (release; the reader copies and takes what has a kind). What the books were
+// at a snapshot is in `snapshots`, as wire/snapshot.hpp says.
+enum class marker_kind : std::uint32_t { none, mark, snapshot };
+inline constexpr std::size_t marker_name_capacity = 80;
+struct alignas(64) marker {
+  marker_kind kind;
+  std::uint32_t reserved0;
+  std::uint64_t monotonic_ns;
+  std::int64_t live_bytes;
+  std::int64_t live_blocks;
+  std::uint64_t snapshot_offset;    // into snapshots
+  std::uint64_t snapshot_bytes;     // 0: a mark
+  char name[marker_name_capacity];  // NUL terminated; empty: nobody named it
+};
+static_assert(sizeof(marker) == 128 && offsetof(marker, name) == 48);
+
 inline constexpr std::size_t build_id_capacity = 32;
 struct module {
   std::uint64_t start;        // first mapped address
@@ -157,13 +173,15 @@ enum class loss : std::uint32_t {
   errors_full,        // errors (double free, mismatch, overflow) beyond the table
   segment_full,       // the file system had no room to grow the segment
   scopes_full,        // scopes that could not be made; what they would be charged goes to their parents
+  markers_full,       // marks and snapshots that the table could not take
+  snapshots_full,     // snapshots that had no room, and were kept as marks
   count
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
 inline constexpr const char* loss_names[loss_count] = {
     "nodes_full",        "accounts_full",    "cells_full",   "threads_full", "modules_full",  "stack_cut_depth",
     "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",     "foreign_frees", "inherited_frees",
-    "overflow_size",     "errors_full",      "segment_full", "scopes_full",
+    "overflow_size",     "errors_full",      "segment_full", "scopes_full",  "markers_full",  "snapshots_full",
 };
 
 enum class fold_state : std::uint32_t { idle, valid };
@@ -205,7 +223,8 @@ struct segment_header {
   std::uint32_t command_bytes;
   std::uint32_t reserved0;
 
-  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes;
+  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes, markers,
+      snapshots;
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;
@@ -218,6 +237,8 @@ struct segment_header {
   std::uint32_t error_count;
   std::uint32_t string_bytes;
   std::uint32_t scope_count;
+  std::uint32_t marker_count;
+  std::uint32_t snapshot_bytes;
 
   // The peak. While `threaded` is 0, `live_bytes` and `peak_bytes` lag behind: the truth is the sum over cells.
   alignas(64) std::uint32_t peak_epoch;

@@ -95,6 +95,8 @@ class segment_builder {
     header.string_bytes = place(file, header.strings, strings);
     header.error_count = place(file, header.errors, errors);
     header.scope_count = place(file, header.scopes, scopes);
+    header.marker_count = place(file, header.markers, markers);
+    header.snapshot_bytes = place(file, header.snapshots, snapshots);
     header.file_bytes = file.size();
     if (change_header != nullptr) change_header(header);
     std::memcpy(file.data(), &header, sizeof header);
@@ -112,7 +114,9 @@ class segment_builder {
   std::vector<wire::module> modules;
   std::vector<wire::error> errors;
   std::vector<wire::scope> scopes = {wire::scope{}};
+  std::vector<wire::marker> markers;
   std::string strings;
+  std::string snapshots;
   void (*change_header)(wire::segment_header&) = nullptr;  // the last word before the header is written
 
  private:

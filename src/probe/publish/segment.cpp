@@ -21,10 +21,12 @@ constexpr int advice_populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 
 struct capacities {
   std::uint64_t nodes = 1u << 24, places = 1u << 20, accounts = 1u << 22, cells = 1u << 21, threads = 1u << 16,
-                writers = 1u << 15, modules = 1u << 14, strings = 1u << 24, errors = 1u << 12, scopes = 1u << 12;
+                writers = 1u << 15, modules = 1u << 14, strings = 1u << 24, errors = 1u << 12, scopes = 1u << 12,
+                markers = 1u << 12, snapshots = 1u << 27;
 
   void halve() {
-    for (std::uint64_t* count : {&nodes, &places, &accounts, &cells, &threads, &writers, &strings})
+    for (std::uint64_t* count :
+         {&nodes, &places, &accounts, &cells, &threads, &writers, &strings, &markers, &snapshots})
       if (*count > 1024) *count /= 2;
   }
 };
@@ -40,13 +42,15 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
   at = place(header.writers, at, wanted.writers, sizeof(wire::writer));
   at = place(header.errors, at, wanted.errors, sizeof(wire::error));
   at = place(header.scopes, at, wanted.scopes, sizeof(wire::scope));
+  at = place(header.markers, at, wanted.markers, sizeof(wire::marker));
   at = place(header.modules, at, wanted.modules, sizeof(wire::module));
   at = place(header.strings, at, wanted.strings, 1);
   at = place(header.accounts, at, wanted.accounts, sizeof(wire::cell));
   at = place(header.account_keys, at, wanted.accounts, sizeof(wire::account_key));
   at = place(header.cells, at, wanted.cells, sizeof(wire::cell));
   at = place(header.places, at, wanted.places, sizeof(wire::place));
-  return place(header.nodes, at, wanted.nodes, sizeof(wire::node));
+  at = place(header.nodes, at, wanted.nodes, sizeof(wire::node));
+  return place(header.snapshots, at, wanted.snapshots, 1);
 }
 
 // A program that limits its address space or its files must find them as large as without us: we take a small part.
@@ -137,6 +141,8 @@ bool create_segment(const segment_options& options) {
   view(segment.strings, base, header.strings);
   view(segment.errors, base, header.errors);
   view(segment.scopes, base, header.scopes);
+  view(segment.markers, base, header.markers);
+  view(segment.snapshots, base, header.snapshots);
   segment.header = &header;
   strings_lock = 0;
   segment.bytes = bytes;

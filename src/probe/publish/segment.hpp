@@ -41,6 +41,8 @@ struct segment_view {
   table<char> strings;
   table<wire::error> errors;
   table<wire::scope> scopes;
+  table<wire::marker> markers;
+  table<char> snapshots;
 };
 
 extern segment_view segment;

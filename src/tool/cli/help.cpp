@@ -11,15 +11,19 @@ const std::vector<command_entry>& commands() {
   static const std::vector<command_entry> entries = {
       {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
       {"report", "[options] PROFILE", "show a profile; --json for programs"},
+      {"top", "[options] [PID | PROFILE]", "live view of a running program"},
+      {"mark", "PID NAME", "name this moment of a running program"},
+      {"snapshot", "PID [NAME]", "keep what every stack holds now, to compare"},
+      {"ps", "[--json]", "programs under heapledger on this machine"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
   return entries;
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 11> later = {"html",   "top",   "diff", "export",   "leaks", "attach",
-                                                      "detach", "start", "stop", "snapshot", "mark"};
-  return std::find(later.begin(), later.end(), name) != later.end() || name == "ps";
+  constexpr std::array<std::string_view, 8> later = {"html",   "diff",   "export", "leaks",
+                                                     "attach", "detach", "start",  "stop"};
+  return std::find(later.begin(), later.end(), name) != later.end();
 }
 
 std::string overview_help() {

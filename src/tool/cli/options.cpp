@@ -46,6 +46,10 @@ invocation parse(std::span<const std::string> given_words, const environment_loo
   try {
     if (name == "run") return parse_run(rest, environment);
     if (name == "report") return parse_report(rest);
+    if (name == "mark") return parse_mark(rest);
+    if (name == "ps") return parse_ps(rest);
+    if (name == "snapshot") return parse_snapshot(rest);
+    if (name == "top") return parse_top(rest);
     if (name == "doctor") return parse_doctor(rest);
     return refuse_command(name);
   } catch (const help_wanted& help) {

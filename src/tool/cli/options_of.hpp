@@ -11,6 +11,10 @@ namespace heapledger::cli {
 
 run_options parse_run(std::span<const std::string> given_words, const environment_lookup& environment);
 report_options parse_report(std::span<const std::string> given_words);
+mark_options parse_mark(std::span<const std::string> given_words);
+ps_options parse_ps(std::span<const std::string> given_words);
+mark_options parse_snapshot(std::span<const std::string> given_words);
+top_options parse_top(std::span<const std::string> given_words);
 doctor_options parse_doctor(std::span<const std::string> given_words);
 
 }  // namespace heapledger::cli

@@ -49,6 +49,10 @@ void add_run_options(twin_options& twins, run_options& options) {
                 if (!glob.empty()) options.only.push_back(glob);
               }
             });
+  twins.add("--snapshot-signal", "SIGNAL", "the program takes a snapshot whenever this comes: USR1 or USR2 (none)",
+            [&](auto source, const std::string& text) {
+              options.snapshot_signal = choice_value(source, text, {"USR1", "USR2"});
+            });
   twins.add_flag("-q,--quiet", "say nothing",
                  [&](auto source, const std::string& text) { options.quiet = given(source, text); });
   twins.add_flag("-v,--verbose", "say more", [&](auto source, const std::string& text) {
