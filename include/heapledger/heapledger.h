@@ -43,6 +43,7 @@ typedef struct heapledger_budget {
   uint64_t allocations;     /* ever made */
   int on_exceed;            /* HEAPLEDGER_STOP: call the notify function, and let the allocation pass;
                              * HEAPLEDGER_FAIL: call it, and fail the allocation: never over the limit by one byte */
+  uint64_t reserve_bytes;   /* of the limit on live bytes, the part that only code which must not fail may use */
 } heapledger_budget;
 
 typedef struct heapledger_usage {
@@ -82,6 +83,12 @@ void heapledger_scope_close(heapledger_scope scope) HEAPLEDGER_WEAK;
  * threads rest; else off by no more than the events being booked. 1, or 0 for a stale handle. Cost: grows with the
  * threads of the process and with the scope's descendants; takes a lock. */
 int heapledger_scope_usage(heapledger_scope scope, int alone, heapledger_usage* out) HEAPLEDGER_WEAK;
+
+enum { HEAPLEDGER_GONE = 0, HEAPLEDGER_OPEN = 1, HEAPLEDGER_CLOSED = 2 };
+
+/* Where in its life the scope is. Closed: nobody can enter it, and it is not yet found to have nothing left. Cost: some
+ * ns. */
+int heapledger_scope_state(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 /* Copies the name, cut and NUL-terminated as snprintf does; returns its length. "" for the process and stale handles.
  */
@@ -133,6 +140,11 @@ typedef struct heapledger_refusal {
  * thrown. scope.hpp sets one that throws heapledger::budget_exceeded. New-handlers are not called. */
 void heapledger_on_refused_new(void (*throws)(const heapledger_refusal* what)) HEAPLEDGER_WEAK;
 
+/* Asked before a budget refuses operator new, in the thread that allocates and outside of all scopes: 0 says that an
+ * exception could not be caught here, and lets the allocation pass, as in code that is spared. scope.hpp sets one that
+ * looks for functions which are noexcept. */
+void heapledger_on_refused_new_ask(int (*may_throw)(void)) HEAPLEDGER_WEAK;
+
 /* Charges memory that does not come from malloc (mmap, a GPU) to a scope: so many bytes more, or fewer. Counts as an
  * allocation without a stack, or a free. 1, or 0 where the scope's budget refuses. */
 int heapledger_scope_foreign(heapledger_scope scope, int64_t bytes) HEAPLEDGER_WEAK;
@@ -153,6 +165,20 @@ int heapledger_scope_transfer(void* block, heapledger_scope to) HEAPLEDGER_WEAK;
  * loss, never waited for. */
 void heapledger_mark(const char* name) HEAPLEDGER_WEAK;
 void heapledger_snapshot(const char* name) HEAPLEDGER_WEAK;
+enum { HEAPLEDGER_SITE_FRAMES = 32 };
+
+/* What scopes did at one place. */
+typedef struct heapledger_site {
+  uint32_t id; /* of this place, as long as the process lives */
+  uint32_t frame_count;
+  uint64_t allocations, allocated_bytes, frees, freed_bytes;
+  uint64_t frames[HEAPLEDGER_SITE_FRAMES]; /* return addresses, from the allocation outward */
+} heapledger_site;
+
+/* What all scopes of the kind of this one did until now, recycled ones too, by the stack that allocated: at most
+ * `capacity` places are filled in, in the order of their ids; returns how many there are. Right while their threads
+ * rest. Cost: grows with what the whole process did; made for tests that failed. */
+size_t heapledger_scope_sites(heapledger_scope scope, heapledger_site* out, size_t capacity) HEAPLEDGER_WEAK;
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <heapledger/heapledger.h>
+#include <heapledger/detail/may_throw.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +62,7 @@ struct budget {
   std::uint64_t allocated_bytes = unlimited;  // ever
   std::uint64_t allocations = unlimited;      // ever
   on_exceed action = on_exceed::stop;
+  std::uint64_t reserve_bytes = 0;  // the part of live_bytes that is kept for code which must not fail
 
   bool operator==(const budget&) const = default;
 };
@@ -69,6 +71,9 @@ struct budget {
 inline bool active() noexcept {
   return heapledger_active != nullptr && heapledger_active() != 0;
 }
+
+// gone: closed, and recycled since its last block was freed.
+enum class scope_state { gone = HEAPLEDGER_GONE, open = HEAPLEDGER_OPEN, closed = HEAPLEDGER_CLOSED };
 
 // A handle to a scope: cheap to copy, may outlive it. Making a scope does not enter it; it lives until it is closed and
 // its last block is freed, however many handles there are.
@@ -101,6 +106,12 @@ class scope {
   // Nobody can enter it any more; who does enters its nearest open ancestor. What lives in it stays charged to it.
   void close() noexcept {
     if (handle_ != 0) heapledger_scope_close(handle_);
+  }
+
+  scope_state state() const noexcept {
+    if (handle_ == 0) return scope_state::open;
+    return heapledger_scope_state != nullptr ? static_cast<scope_state>(heapledger_scope_state(handle_))
+                                             : scope_state::gone;
   }
 
   // Valid until this thread's next call of name().
@@ -241,7 +252,7 @@ class budget_exceeded : public std::bad_alloc {
       : scope_(scope::from_handle(why.scope)), used_(scope_.used()), requested_bytes_(why.requested_bytes) {
     static constexpr const char* resources[] = {"live bytes", "allocated bytes", "allocations"};
     const budget limit = scope_.limits();
-    const std::uint64_t limits[] = {limit.live_bytes, limit.allocated_bytes, limit.allocations};
+    const std::uint64_t limits[] = {limit.live_bytes - limit.reserve_bytes, limit.allocated_bytes, limit.allocations};
     const std::uint64_t use[] = {static_cast<std::uint64_t>(used_.live_bytes), used_.allocated_bytes,
                                  used_.allocations};
     const std::size_t which = why.resource < 3 ? why.resource : 0;
@@ -288,17 +299,24 @@ namespace detail {
   const enter outside(scope::process());  // the exception itself needs memory
   throw budget_exceeded(*why);
 }
+inline int may_throw_budget_exceeded() {
+  return may_throw<budget_exceeded>() ? 1 : 0;
+}
 }  // namespace detail
 
 inline scope::scope(std::string_view name, budget limits, scope parent) : handle_(0) {
   if (heapledger_scope_create == nullptr) return;
   const heapledger_budget plain{limits.live_bytes, limits.allocated_bytes, limits.allocations,
-                                limits.action == on_exceed::fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP};
+                                limits.action == on_exceed::fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP,
+                                limits.reserve_bytes};
   handle_ = heapledger_scope_create(name.data(), name.size(), parent.handle(), &plain);
   if (handle_ == 0) {
     handle_ = parent.handle();
   } else if (limits.live_bytes != unlimited || limits.allocated_bytes != unlimited || limits.allocations != unlimited) {
-    if (limits.action == on_exceed::fail) heapledger_on_refused_new(detail::throw_budget_exceeded);
+    if (limits.action == on_exceed::fail) {
+      heapledger_on_refused_new(detail::throw_budget_exceeded);
+      if (heapledger_on_refused_new_ask != nullptr) heapledger_on_refused_new_ask(detail::may_throw_budget_exceeded);
+    }
     controls();
   }
 }
@@ -336,7 +354,7 @@ inline budget scope::limits() const noexcept {
   heapledger_budget raw{};
   if (handle_ == 0 || heapledger_scope_limits(handle_, &raw) == 0) return {};
   return {raw.live_bytes, raw.allocated_bytes, raw.allocations,
-          raw.on_exceed == HEAPLEDGER_FAIL ? on_exceed::fail : on_exceed::stop};
+          raw.on_exceed == HEAPLEDGER_FAIL ? on_exceed::fail : on_exceed::stop, raw.reserve_bytes};
 }
 
 inline budget scope::remaining() const noexcept {

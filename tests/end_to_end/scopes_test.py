@@ -2,18 +2,25 @@
 
 import os
 import subprocess
+import unittest
 
 import ledger
 
 EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"))
 CASES = {
     "scopes": ["credits", "entry_points", "nested", "peak", "outliving", "threads", "churn", "alternating", "moves", "forked", "many_kinds"],
-    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "thresholds", "last_byte", "overshoot"],
+    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds", "last_byte", "overshoot"],
     "coroutines": ["resumed", "destroyed", "hopping"],
+    "expectations": ["plain", "googletest"],
+    "scope_reports": ["schedule", "thread"],
+    # where Asio and Boost are installed
+    "asio_scopes": ["executor", "coroutine"],
+    "asio_scopes_tracked": ["executor", "coroutine", "tracked"],
+    "asio_scopes_boost": ["executor", "coroutine", "tracked"],
 }
 
 
-class Scopes(ledger.Case):
+class ScopesCase(ledger.Case):
     def checked(self, name, *arguments, options=(), **keywords):
         done = self.profile([ledger.program(name), *arguments], *options, **keywords)
         self.assertEqual(done.status, 0, f"{name} {' '.join(arguments)}: {done}")
@@ -29,8 +36,12 @@ class Scopes(ledger.Case):
                 if scope["scope"]:
                     self.assertEqual(scope["with_descendants"][key], ledger.total(below, key), scope["scope"])
 
+
+class Scopes(ScopesCase):
     def test_cases(self):
         for name, cases in CASES.items():
+            if name.startswith("asio") and not os.path.exists(ledger.program(name)):
+                continue
             for case in cases:
                 with self.subTest(program=name, case=case):
                     for r in self.checked(name, case).reports:
@@ -57,6 +68,11 @@ class Scopes(ledger.Case):
     def test_without_the_probe(self):
         done = ledger.execute([ledger.program("scopes"), "credits"])
         self.assertEqual((done.status, done.out), (3, b"inactive\n"))
+
+    def test_expectations_without_the_probe(self):
+        """They are met, and say that nothing was measured."""
+        done = ledger.execute([ledger.program("expectations"), "unmeasured"])
+        self.assertEqual((done.status, done.out), (0, b"met, not measured\n"), done)
 
     def test_handlers(self):
         """A handler that interrupts bookings, on an allocator that may be interrupted."""
@@ -102,7 +118,7 @@ class Scopes(ledger.Case):
         self.assertRegex(text, r"budget 1.0 MiB live; 1 allocation refused")
 
 
-class Examples(ledger.Case):
+class Examples(ScopesCase):
     def example(self, name):
         done = self.profile([os.path.join(EXAMPLES, f"example_{name}")])
         self.assertEqual((done.status, done.err), (0, b""))
@@ -120,6 +136,28 @@ class Examples(ledger.Case):
     def test_limited_requests(self):
         self.assertEqual(self.example("limited_requests"),
                          ["900 served, 100 refused, 0 over their limit, 0 left something"])
+
+    @unittest.skipUnless(os.path.exists(os.path.join(EXAMPLES, "example_asio_server")), "no Asio here")
+    def test_asio_server(self):
+        """A scope for each of 24,000 requests, whose coroutines hop over threads; every tenth meets its budget."""
+        done = self.profile([os.path.join(EXAMPLES, "example_asio_server"), "16", "1500"])
+        self.assertEqual((done.status, done.err), (0, b""))
+        self.assertEqual(done.out.decode().splitlines(), [
+            "21600 served, 2400 refused, 0 over their limit, 0 left something, 0 in a wrong scope, 0 badly answered",
+            "coroutines hopped, 0 bytes left of the server"])
+        r = done.report
+        self.assert_sums(r)
+        self.assert_scopes_balanced(r)
+        request = next(s for s in r["scopes"] if s["scope"] == ["server", "request"])
+        self.assertEqual((request["opened"], request["closed"], request["refusals"]), (24000, 24000, 2400))
+        self.assertEqual((request["live_bytes"], request["live_blocks"]), (0, 0))
+        self.assertEqual((request["allocations"], request["allocated_bytes"]), (request["frees"], request["freed_bytes"]))
+        self.assertLessEqual(request["peak_bytes"], 64 << 10)
+        self.assertGreater(request["peak_bytes"], 60 << 10)
+        self.assertEqual(request["overdrafts"], 0)
+        rows = [s for s in r["stacks"] if s["scope"] == ["server", "request"]
+                and any("handle" in f["function"] for f in ledger.frames(s))]
+        self.assertGreaterEqual(ledger.total(rows, "allocated_bytes"), 21600 * 30 * 101, "what 30 rows take, each request")
 
     def test_without_the_probe(self):
         for name in ("two_tasks", "nested_limits", "limited_requests"):

@@ -157,6 +157,80 @@ void spares(unsigned, unsigned) {
   CHECK(s.used().live_bytes == 0);
 }
 
+// What is allocated in a function that is noexcept is spared, where nothing in it would catch the exception.
+[[gnu::noinline]] void* new_block(std::size_t bytes) {
+  void* block = ::operator new(bytes);
+  test::escape(block);
+  return block;
+}
+[[gnu::noinline]] void* new_noexcept(std::size_t bytes) noexcept {
+  void* block = new_block(bytes);
+  test::escape(block);
+  return block;
+}
+[[gnu::noinline]] bool caught_inside(std::size_t bytes, int kind) noexcept {
+  try {
+    kind == 0 ? ::operator delete(new_block(bytes)) : ::operator delete(::operator new(bytes + 1));
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
+  return false;
+}
+[[gnu::noinline]] bool not_caught_by(std::size_t bytes) noexcept {
+  try {
+    ::operator delete(new_block(bytes));
+  } catch (int) {
+    return false;
+  }
+  return true;
+}
+
+void noexcept_code(unsigned, unsigned) {
+  const scope s("noexcept", failing(1000));
+  const enter in(s);
+  void* block = new_noexcept(2000);  // would end in std::terminate
+  CHECK(block && s.used().live_bytes == 2000);
+  ::operator delete(block);
+  CHECK(not_caught_by(2000));
+  CHECK(caught_inside(2000, 0) && caught_inside(2000, 1));
+  bool thrown = false;
+  try {
+    new_block(2000);
+  } catch (const heapledger::budget_exceeded&) {
+    thrown = true;
+  }
+  CHECK(thrown && !take(2000) && s.used().live_bytes == 0);
+}
+
+// The reserve is for such code alone, and the limit holds with it.
+void reserve(unsigned, unsigned) {
+  const scope s("reserve", {.live_bytes = 1000, .action = on_exceed::fail, .reserve_bytes = 200});
+  CHECK(s.limits().live_bytes == 1000 && s.limits().reserve_bytes == 200);
+  const enter in(s);
+  void* most = take(800);
+  CHECK(most && !take(1));
+  try {
+    test::escape(new char);
+  } catch (const heapledger::budget_exceeded& e) {
+    CHECK(std::string_view(e.what()).find("800 of 800 live") != std::string_view::npos);
+  }
+  void* last;
+  {
+    const heapledger::must_not_fail now;
+    last = take(200);
+  }
+  CHECK(last && s.used().live_bytes == 1000 && s.remaining().live_bytes == 0);
+  free(most);
+  CHECK(!take(601));
+  most = take(600);
+  CHECK(most);
+  free(most);
+  free(last);
+  const scope all("all", {.live_bytes = 100, .action = on_exceed::fail, .reserve_bytes = 5000});
+  const enter in_all(all);
+  CHECK(!take(1));
+}
+
 void thresholds(unsigned, unsigned) {
   scope s("watched", failing(1000));
   std::vector<std::int64_t> seen;
@@ -266,8 +340,11 @@ void last_byte(unsigned, unsigned) {
 }
 
 constexpr test::test_case cases[] = {
-    {"fails", fails},   {"counts", counts},         {"ancestors", ancestors}, {"stops", stops},
-    {"spares", spares}, {"thresholds", thresholds}, {"last_byte", last_byte}, {"overshoot", overshoot, 8, 20'000},
+    {"fails", fails},         {"counts", counts},
+    {"ancestors", ancestors}, {"stops", stops},
+    {"spares", spares},       {"noexcept", noexcept_code},
+    {"reserve", reserve},     {"thresholds", thresholds},
+    {"last_byte", last_byte}, {"overshoot", overshoot, 8, 20'000},
 };
 
 }  // namespace

@@ -57,6 +57,7 @@ struct books {
   bool gated;               // in a scope with a budget
   thread_scopes* scopes;    // nullptr until this thread met a scope
   books* next_made;         // of all books ever made
+  std::uint64_t watch_random;
   stack_walk stack;
   recent_accounts recent;
 
@@ -67,6 +68,9 @@ struct books {
   }
   void forget_code() {
     stack.forget();
+    forget_accounts();
+  }
+  void forget_accounts() {
     recent.forget();
     forget_recent();
     if (scopes != nullptr) forget_scope_accounts(*scopes);
@@ -105,6 +109,11 @@ HL_HOT void settle_peak(wire::cell& cell) {
 HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account);
 HL_COLD void peak_passed(books& own);   // live > peak_mark, before a free
 HL_COLD void publish_live(books& own);  // live left (publish_below, publish_above)
+
+// The only books ever made, by their id, as long as there are no others and no scopes: what it finds in a tag is its
+// own. In a program of many stacks the account's key is a cache line that need not be waited for.
+extern std::uint32_t sole_writer;
+inline constexpr std::uint32_t no_sole_writer = UINT32_MAX;
 
 // What scope/ does for events once a scope was made.
 extern bool scopes_in_use;

@@ -4,6 +4,7 @@
 #include "probe/account/tag.hpp"
 #include "probe/base/attributes.hpp"
 #include "probe/hook/next.hpp"
+#include "probe/watch/window.hpp"
 
 namespace heapledger::probe {
 
@@ -16,7 +17,7 @@ inline std::size_t glibc_usable_size(const void* block) {
 
 HL_HOT std::size_t usable_size(void* block) {
   if (HL_LIKELY(next.glibc)) return glibc_usable_size(block);
-  return HL_UNLIKELY(is_bootstrap(block)) ? ~std::size_t{0} : next.usable_size(block);
+  return HL_UNLIKELY(is_bootstrap(block) || is_watched(block)) ? ~std::size_t{0} : next.usable_size(block);
 }
 
 // Room for a tag, except where the block is large with or without it.

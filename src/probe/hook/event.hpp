@@ -35,9 +35,12 @@ HL_COLD void free_first(void* block);
 HL_COLD void* publish_and_give(books* own, void* block);
 HL_COLD void publish_and_free(books* own, void* block);
 
-// The same with books taken by the caller, or to be found, for what is not on a fast path.
-void book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated);
-void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated);
+// The same with books taken by the caller, or to be found, for what is not on a fast path. Each returns the block,
+// which may have moved to a slot of the leak watch: with what it held if it was reallocated, else zeroed.
+[[nodiscard]] void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
+                         bool reallocated);
+[[nodiscard]] void* book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
+                                  bool reallocated);
 
 // Books the free of a block, whatever its size and the state of its tag. False: not the next allocator's, and must not
 // be passed on.
@@ -66,7 +69,16 @@ HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& calle
 // pages that are not so aligned; the program may never have asked for just that size, so it must not meet the defect.
 HL_COLD void* align_again(void* block, std::size_t alignment, std::size_t bytes);
 
+// The last block of this thread for which an alignment was asked: where a block goes to a slot of the leak watch, its
+// address alone would not say what it owes to chance.
+struct aligned_request {
+  const void* block;
+  std::size_t alignment;
+};
+extern constinit thread_local aligned_request last_aligned;
+
 HL_HOT void* aligned_block(void* block, std::size_t alignment, std::size_t bytes) {
+  last_aligned = {block, alignment};
   return HL_LIKELY((reinterpret_cast<std::uintptr_t>(block) & (alignment - 1)) == 0)
              ? block
              : align_again(block, alignment, bytes);
@@ -88,7 +100,9 @@ HL_HOT void free_block(void* block) {
     return free_other<Kind>(own, block);
   wire::cell* cell = own->recent_cell;
   if (found.account() != own->recent_account) {
-    if (HL_UNLIKELY(segment.account_keys[found.account()].owner != own->id)) return free_other<Kind>(own, block);
+    if (own->id != __atomic_load_n(&sole_writer, __ATOMIC_RELAXED) &&
+        HL_UNLIKELY(segment.account_keys[found.account()].owner != own->id))
+      return free_other<Kind>(own, block);
     cell = &segment.accounts[found.account()];
   }
   if (HL_UNLIKELY(!peak_settled(*cell))) return free_other<Kind>(own, block);

@@ -74,7 +74,8 @@ HL_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
 }
 
 HL_EXPORT void* valloc(std::size_t bytes) {
-  return booked(next.memalign(page_bytes, with_tag(bytes)), bytes, HL_CALLER());
+  void* block = next.memalign(page_bytes, with_tag(bytes));
+  return booked(aligned_block(block, page_bytes, bytes), bytes, HL_CALLER());
 }
 
 // A whole number of pages is usable, and the tag comes after them.
@@ -85,12 +86,14 @@ HL_EXPORT void* pvalloc(std::size_t bytes) {
     return nullptr;
   }
   rounded &= ~(page_bytes - 1);
-  return booked(next.memalign(page_bytes, with_tag(rounded)), bytes, HL_CALLER());
+  void* block = next.memalign(page_bytes, with_tag(rounded));
+  return booked(aligned_block(block, page_bytes, rounded), bytes, HL_CALLER());
 }
 
 HL_EXPORT std::size_t malloc_usable_size(void* block) {
   if (block == nullptr) return 0;
   if (is_bootstrap(block)) return bootstrap_size(block);
+  if (is_watched(block)) return watched_usable(block);
   const std::size_t usable = usable_size(block);
   if (usable >= large_usable_bytes || usable < tag_bytes) return usable;
   const tag found(tag_word(block, usable));

@@ -45,8 +45,9 @@ HL_HOT bool at_hand(const books* own) {
 
 // Between these, a signal handler that allocates finds the books busy, and takes others.
 HL_HOT void take(books* own, const void* at) {
-  own->generation = books::busy;
   own->entered_at = at;
+  asm volatile("" ::: "memory");  // whoever finds the books busy sees where, and can tell an abandoned event
+  own->generation = books::busy;
   asm volatile("" ::: "memory");
 }
 HL_HOT void give(books* own, std::uint64_t generation) {

@@ -6,6 +6,7 @@
 #include "probe/hook/event.hpp"
 #include "probe/hook/scope_gate.hpp"
 #include "probe/hook/transfer.hpp"
+#include "probe/scope/sites.hpp"
 #include "probe/scope/usage.hpp"
 
 using namespace heapledger::probe;
@@ -38,9 +39,10 @@ HL_EXPORT int heapledger_active(void) {
 
 HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t name_bytes, heapledger_scope parent,
                                                    const heapledger_budget* budget) {
-  scope_budget limits{{no_limit, no_limit, no_limit}, false};
+  scope_budget limits{{no_limit, no_limit, no_limit}, 0, false};
   if (budget != nullptr)
     limits = {{limit_of(budget->live_bytes), limit_of(budget->allocated_bytes), limit_of(budget->allocations)},
+              limit_of(budget->reserve_bytes),
               budget->on_exceed == HEAPLEDGER_FAIL};
   prepare_refusals();
   destroy_remains();
@@ -77,6 +79,16 @@ HL_EXPORT int heapledger_scope_usage(heapledger_scope scope, int alone, heapledg
   return 1;
 }
 
+HL_EXPORT int heapledger_scope_state(heapledger_scope scope) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return HEAPLEDGER_GONE;
+  const scope_record* record = record_at(index_of(scope));
+  if (record == nullptr) return HEAPLEDGER_GONE;
+  const std::uint64_t life = settled_life(*record);
+  if (!names(scope, life)) return HEAPLEDGER_GONE;
+  return state_of(life) == scope_state::open ? HEAPLEDGER_OPEN : HEAPLEDGER_CLOSED;
+}
+
 HL_EXPORT std::size_t heapledger_scope_name(heapledger_scope scope, char* out, std::size_t capacity) {
   const booking event(__builtin_dwarf_cfa());
   if (!event || capacity == 0) return 0;
@@ -97,9 +109,12 @@ HL_EXPORT int heapledger_scope_limits(heapledger_scope scope, heapledger_budget*
   const scope_record* record = named(scope);
   if (record == nullptr) return 0;
   const auto as_asked = [&](std::size_t r) {
-    return record->limit[r] == no_limit ? HEAPLEDGER_UNLIMITED : static_cast<std::uint64_t>(record->limit[r]);
+    return record->limit[r] == no_limit
+               ? HEAPLEDGER_UNLIMITED
+               : static_cast<std::uint64_t>(record->limit[r] + (r == live ? record->reserve_bytes : 0));
   };
-  *out = {as_asked(live), as_asked(allocated), as_asked(calls), record->fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP};
+  *out = {as_asked(live), as_asked(allocated), as_asked(calls), record->fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP,
+          static_cast<std::uint64_t>(record->reserve_bytes)};
   return 1;
 }
 
@@ -145,6 +160,10 @@ HL_EXPORT void heapledger_on_refused_new(void (*throws)(const heapledger_refusal
   thrower = reinterpret_cast<throw_refusal>(throws);
 }
 
+HL_EXPORT void heapledger_on_refused_new_ask(int (*may)(void)) {
+  may_throw = may;
+}
+
 HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t bytes) {
   const booking event(__builtin_dwarf_cfa());
   if (!event) return 0;
@@ -159,6 +178,20 @@ HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t byte
   }
   switch_scope(*event, before);
   return booked ? 1 : 0;
+}
+
+HL_EXPORT std::size_t heapledger_scope_sites(heapledger_scope scope, heapledger_site* out, std::size_t capacity) {
+  static_assert(sizeof(heapledger_site) == sizeof(scope_site));
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return 0;
+  std::uint32_t kind = 0;
+  {
+    lock_guard held(scopes_lock);
+    const scope_record* record = named(scope);
+    if (record == nullptr) return 0;
+    kind = record->kind;
+  }
+  return sites_of_kind(kind, reinterpret_cast<scope_site*>(out), capacity);
 }
 
 HL_EXPORT int heapledger_scope_transfer(void* block, heapledger_scope to) {

@@ -9,6 +9,7 @@
 namespace heapledger::probe {
 
 constinit throw_refusal thrower = nullptr;
+constinit ask_whether_caught may_throw = nullptr;
 
 namespace {
 
@@ -32,26 +33,36 @@ bool spared(const books& own, std::uint64_t pc) {
   return own.scopes->spare != 0 || own.scopes->nested || in_loader(reinterpret_cast<const void*>(pc)) || unwinding();
 }
 
-// Runs the program's callback, outside of all scopes and with the books given back.
-void notify(books& own, const obstacle& met, scope_event what, std::size_t bytes) {
-  thread_scopes& mine = *own.scopes;
-  if (met.record->notify == nullptr || mine.notifying) return;
-  const scope_notice notice{met.scope, what, met.index, bytes};
-  const scope_notify call = met.record->notify;
-  void* const user = met.record->user;
+// Runs the program's code, outside of all scopes and with the books given back.
+template <class F>
+void call_outside(books& own, F call) {
   const scope_handle here = switch_scope(own, 0);
   const void* const at = own.entered_at;
-  mine.notifying = true;
+  own.scopes->notifying = true;
   give(&own, own.known_generation);
-  call(user, &notice);
+  call();
   take(&own, at);
-  mine.notifying = false;
+  own.scopes->notifying = false;
   switch_scope(own, here);
+}
+
+void notify(books& own, const obstacle& met, scope_event what, std::size_t bytes) {
+  if (met.record->notify == nullptr || own.scopes->notifying) return;
+  const scope_notice notice{met.scope, what, met.index, bytes};
+  call_outside(own, [&notice, call = met.record->notify, user = met.record->user] { call(user, &notice); });
+}
+
+// An exception that nobody can catch would end the program.
+bool would_terminate(books& own) {
+  if (may_throw == nullptr || own.scopes->notifying) return false;
+  int may = 1;
+  call_outside(own, [&may] { may = may_throw(); });
+  return may == 0;
 }
 
 }  // namespace
 
-HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc) {
+HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws) {
   waivers waived;
   bool sparing_known = false, sparing = false;
   while (own.gated) {
@@ -63,8 +74,8 @@ HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc) {
       continue;
     }
     if (waived.count == waivers::capacity) return true;
-    if (!sparing_known) {
-      sparing = spared(own, pc);
+    if (!sparing_known && met.record->fail) {
+      sparing = spared(own, pc) || (throws && would_terminate(own));
       sparing_known = true;
     }
     waived.add(met.record);

@@ -8,8 +8,8 @@
 namespace heapledger::probe {
 
 // Whether the allocation may be booked. `own` is taken, and is again when this returns; in between the program's
-// callbacks may have run. `pc`: the caller of the allocation function.
-HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc);
+// callbacks may have run. `pc`: the caller of the allocation function. `throws`: a refusal will be thrown.
+HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws = false);
 
 // Gives a block back that was refused, and the books. nullptr, with errno set; or throws, as operator new does.
 template <bool Throws>
@@ -21,5 +21,8 @@ void prepare_refusals();
 // The program's own way to throw: see heapledger_on_refused_new().
 using throw_refusal = void (*)(const refusal* what);
 extern throw_refusal thrower;
+// Whether it could be caught: see heapledger_on_refused_new_ask().
+using ask_whether_caught = int (*)();
+extern ask_whether_caught may_throw;
 
 }  // namespace heapledger::probe

@@ -43,6 +43,13 @@ struct segment_view {
   table<wire::scope> scopes;
   table<wire::marker> markers;
   table<char> snapshots;
+  table<wire::pool_kind> pool_kinds;
+  table<wire::pool> pools;
+  table<wire::pool_site> pool_sites;
+  table<std::uint32_t> watch_marks;
+  table<wire::watch_suspect> watch_suspects;
+  table<wire::watch_slot> watch_slots;
+  table<wire::watch_arm> watch_arms;
 };
 
 extern segment_view segment;

@@ -148,7 +148,7 @@ void keep_lease_small(scope_slot& slot) {
     if (pending > 0 || !bounded) {
       // Let through, or without a limit.
       const std::int64_t now = __atomic_add_fetch(&record.committed[r], pending, __ATOMIC_RELAXED);
-      over = over || now > record.limit[r];
+      over = over || now > record.limit[r] + (r == live ? record.reserve_bytes : 0);
       pending = 0;
     } else if (r == live) {
       const std::int64_t now = load(record.committed[live]);

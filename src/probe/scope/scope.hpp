@@ -61,10 +61,11 @@ struct alignas(64) scope_record {
   std::uint32_t kind;
   scope_record* parent;  // nullptr: the process
   std::int64_t limit[wire::resource_count];
-  bool limited;            // a limit or a threshold of its own
-  bool gated;              // the same of it or of an ancestor
-  bool fail;               // over budget, allocations fail
-  std::uint32_t revoking;  // leases are being taken back: wait for the lock before using one
+  std::int64_t reserve_bytes;  // of live bytes above the limit, for code that must not fail
+  bool limited;                // a limit or a threshold of its own
+  bool gated;                  // the same of it or of an ancestor
+  bool fail;                   // over budget, allocations fail
+  std::uint32_t revoking;      // leases are being taken back: wait for the lock before using one
   std::uint32_t base_account;
 
   // Written by all threads, seldom.
@@ -114,6 +115,7 @@ scope_record* record_at(std::uint32_t index);
 
 struct scope_budget {
   std::int64_t limit[wire::resource_count];
+  std::int64_t reserve_bytes;  // part of the limit on live bytes
   bool fail;
 };
 

@@ -69,6 +69,11 @@ void begin(scope_record& record, scope_record* parent, const scope_budget& budge
     record.limited = record.limited || budget.limit[r] != no_limit;
     record.committed[r] = 0;
   }
+  record.reserve_bytes = 0;
+  if (budget.limit[live] != no_limit) {
+    record.reserve_bytes = budget.reserve_bytes < budget.limit[live] ? budget.reserve_bytes : budget.limit[live];
+    record.limit[live] -= record.reserve_bytes;
+  }
   record.fail = budget.fail;
   record.gated = record.limited || (parent != nullptr && parent->gated);
   record.revoking = 0;
@@ -214,6 +219,7 @@ scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle p
   begin(*record, above, budget);
   note_opened(record->kind, budget);
   __atomic_store_n(&record->life, life_of(record->life, scope_state::open), __ATOMIC_RELEASE);
+  __atomic_store_n(&sole_writer, no_sole_writer, __ATOMIC_RELEASE);
   __atomic_store_n(&scopes_in_use, true, __ATOMIC_RELEASE);
   return handle_of(*record, record->life);
 }

@@ -15,14 +15,15 @@ const std::vector<command_entry>& commands() {
       {"mark", "PID NAME", "name this moment of a running program"},
       {"snapshot", "PID [NAME]", "keep what every stack holds now, to compare"},
       {"ps", "[--json]", "programs under heapledger on this machine"},
+      {"export", "--format FORMAT PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
+      {"html", "[options] PROFILE", "a profile as one page for a browser"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
   return entries;
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 8> later = {"html",   "diff",   "export", "leaks",
-                                                     "attach", "detach", "start",  "stop"};
+  constexpr std::array<std::string_view, 6> later = {"diff", "leaks", "attach", "detach", "start", "stop"};
   return std::find(later.begin(), later.end(), name) != later.end();
 }
 

@@ -21,6 +21,8 @@ int carry_out(const invocation& invocation) {
   if (const auto* options = std::get_if<mark_options>(&invocation)) return mark(*options);
   if (const auto* options = std::get_if<ps_options>(&invocation)) return ps(*options);
   if (const auto* options = std::get_if<top_options>(&invocation)) return top(*options);
+  if (const auto* options = std::get_if<export_options>(&invocation)) return export_profile(*options);
+  if (const auto* options = std::get_if<html_options>(&invocation)) return html(*options);
   return doctor(std::get<doctor_options>(invocation));
 }
 

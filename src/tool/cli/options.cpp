@@ -50,6 +50,8 @@ invocation parse(std::span<const std::string> given_words, const environment_loo
     if (name == "ps") return parse_ps(rest);
     if (name == "snapshot") return parse_snapshot(rest);
     if (name == "top") return parse_top(rest);
+    if (name == "export") return parse_export(rest);
+    if (name == "html") return parse_html(rest);
     if (name == "doctor") return parse_doctor(rest);
     return refuse_command(name);
   } catch (const help_wanted& help) {

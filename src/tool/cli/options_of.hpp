@@ -15,6 +15,8 @@ mark_options parse_mark(std::span<const std::string> given_words);
 ps_options parse_ps(std::span<const std::string> given_words);
 mark_options parse_snapshot(std::span<const std::string> given_words);
 top_options parse_top(std::span<const std::string> given_words);
+export_options parse_export(std::span<const std::string> given_words);
+html_options parse_html(std::span<const std::string> given_words);
 doctor_options parse_doctor(std::span<const std::string> given_words);
 
 }  // namespace heapledger::cli

@@ -45,6 +45,13 @@ class checked_layout {
     add<wire::scope>("scopes", header.scopes, header.scope_count);
     add<wire::marker>("markers", header.markers, header.marker_count);
     add<char>("snapshots", header.snapshots, header.snapshot_bytes);
+    add<wire::pool_kind>("kinds of pools", header.pool_kinds, header.pool_kind_count);
+    add<wire::pool>("pools", header.pools, header.pool_count);
+    add<wire::pool_site>("pool sites", header.pool_sites, header.pool_site_count);
+    add<std::uint32_t>("watch marks", header.watch_marks, 0);  // their counts are for who reads them
+    add<wire::watch_suspect>("watch suspects", header.watch_suspects, 0);
+    add<wire::watch_slot>("watch slots", header.watch_slots, 0);
+    add<wire::watch_arm>("watch arms", header.watch_arms, 0);
     check_overlap();
     std::uint64_t total = 0;
     for (const auto& part : extents_) {
@@ -200,6 +207,10 @@ segment_copy copy_segment(const segment_file& file) {
   read_region(file, header.markers, header.marker_count, copy.markers);
   read_region(file, header.snapshots, header.snapshot_bytes, copy.snapshots);
   copy.outside_markers = read_outside_markers(file.path());
+  read_region(file, header.pool_kinds, header.pool_kind_count, copy.pool_kinds);
+  read_region(file, header.pools, header.pool_count, copy.pools);
+  read_region(file, header.pool_sites, header.pool_site_count, copy.pool_sites);
+  read_region(file, header.strings, header.string_bytes, copy.strings);
   return copy;
 }
 

@@ -63,6 +63,9 @@ struct segment_copy {
   std::vector<wire::error> errors;
   std::vector<wire::scope> scopes;
   std::vector<wire::marker> markers;
+  std::vector<wire::pool_kind> pool_kinds;
+  std::vector<wire::pool> pools;
+  std::vector<wire::pool_site> pool_sites;
   std::string strings;
   std::string snapshots;
   std::string outside_markers;  // the bytes of the file beside it (collect/markers.hpp)

@@ -88,8 +88,12 @@ class segment_source : public source {
     result.process = process_;
     collect::scope_reader scopes(copy_, result);
     std::vector<std::uint32_t> accounts;
-    for (const auto index : stacks) accounts.push_back(last_.stacks[index].id);
-    const auto nodes = collect::build_stack_tree(copy_, accounts, result);
+    std::vector<std::uint32_t> innermost;
+    for (const auto index : stacks) {
+      accounts.push_back(last_.stacks[index].id);
+      innermost.push_back(copy_.account_keys[accounts.back()].node);
+    }
+    const auto nodes = collect::build_stack_tree(copy_, std::move(innermost), result);
     for (std::size_t i = 0; i < stacks.size(); ++i)
       result.stacks.push_back({.id = accounts[i],
                                .node = nodes[i],

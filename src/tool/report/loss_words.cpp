@@ -58,6 +58,8 @@ constexpr words losses[] = {
      "not kept, because the table of them was full."},
     {"snapshots_full", "snapshot was", "snapshots were",
      "kept as a mark only, without its stacks, because there was no room for more."},
+    {"pools_full", "pool or stack in a pool", "pools or stacks in pools",
+     "could not be shown, because the table of pools was full; other totals are right."},
 };
 
 constexpr words errors[] = {

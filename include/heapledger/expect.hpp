@@ -1,0 +1,182 @@
+// Assertions on what code allocates, for tests of any framework:
+//
+//     const auto parsed = heapledger::expect_no_allocations([&] { parse(line); });
+//     assert(parsed);                                 // or print parsed.text: it names the stacks that allocated
+//     heapledger::expect_at_most({.allocations = 3, .peak_bytes = 4096}, [&] { load(file); }).or_abort();
+//
+// What is counted is what the calling thread does, and what other threads do in the scope, if it is handed on
+// (heapledger::bind). Exact: no sampling, every size, libraries included. Where the probe is not in the process
+// nothing can be known: the expectation is met, and says that it was not measured.
+#pragma once
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <heapledger/scope.hpp>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace heapledger {
+
+// What code may allocate; peak_bytes is the most that may live at once.
+struct allocation_limits {
+  std::uint64_t bytes = unlimited;
+  std::uint64_t allocations = unlimited;
+  std::uint64_t peak_bytes = unlimited;
+};
+
+// A place that allocated, and how much.
+struct site {
+  std::uint64_t allocations = 0, allocated_bytes = 0, live_bytes = 0;
+  std::vector<const void*> frames;  // return addresses, from the allocation outward
+};
+
+struct measurement {
+  bool measured = false;  // the probe is in the process
+  usage used;
+  std::vector<site> sites;  // most bytes first
+};
+
+// Calls f in a scope of its own. What f throws is let through. Measurements that run in several threads at once may
+// see each other's sites, but not each other's usage.
+template <class F>
+measurement measure(F&& f);
+
+// The stacks as lines of text: functions where the dynamic symbols know them, else module+offset, as addr2line wants
+// it.
+inline std::string to_string(const site& of);
+
+struct [[nodiscard]] expectation {
+  bool met = true;
+  bool measured = false;
+  usage used;
+  std::string text;  // what was expected, what came, and from where; empty where it is met
+
+  explicit operator bool() const noexcept { return met; }
+  void or_abort() const {
+    if (met) return;
+    std::fputs(text.c_str(), stderr);
+    std::abort();
+  }
+};
+
+inline expectation check(const measurement& of, const allocation_limits& most);
+
+template <class F>
+expectation expect_at_most(const allocation_limits& most, F&& f) {
+  return check(measure(std::forward<F>(f)), most);
+}
+template <class F>
+expectation expect_no_allocations(F&& f) {
+  return expect_at_most({.bytes = 0, .allocations = 0}, std::forward<F>(f));
+}
+
+namespace detail {
+
+inline std::vector<heapledger_site> raw_sites(scope of) {
+  std::vector<heapledger_site> all;
+  if (heapledger_scope_sites == nullptr) return all;
+  for (std::size_t room = 64;; room *= 4) {
+    all.resize(room);
+    const std::size_t found = heapledger_scope_sites(of.handle(), all.data(), room);
+    if (found > room) continue;
+    all.resize(found);
+    return all;
+  }
+}
+
+// What came since `before`; both are in the order of ids.
+inline std::vector<site> difference(const std::vector<heapledger_site>& before,
+                                    const std::vector<heapledger_site>& after) {
+  std::vector<site> result;
+  auto old = before.begin();
+  for (const heapledger_site& now : after) {
+    while (old != before.end() && old->id < now.id) ++old;
+    const heapledger_site was = old != before.end() && old->id == now.id ? *old : heapledger_site{};
+    if (now.allocations == was.allocations) continue;
+    site& fresh = result.emplace_back();
+    fresh.allocations = now.allocations - was.allocations;
+    fresh.allocated_bytes = now.allocated_bytes - was.allocated_bytes;
+    fresh.live_bytes = fresh.allocated_bytes - (now.freed_bytes - was.freed_bytes);
+    for (std::uint32_t i = 0; i < now.frame_count; ++i)
+      fresh.frames.push_back(reinterpret_cast<const void*>(now.frames[i]));
+  }
+  std::sort(result.begin(), result.end(),
+            [](const site& a, const site& b) { return a.allocated_bytes > b.allocated_bytes; });
+  return result;
+}
+
+inline std::string frame_text(const void* return_address) {
+  const auto address = reinterpret_cast<std::uintptr_t>(return_address) - 1;  // in the call
+  char line[64];
+  Dl_info found{};
+  if (dladdr(reinterpret_cast<const void*>(address), &found) == 0 || found.dli_fname == nullptr) {
+    std::snprintf(line, sizeof line, "0x%" PRIxPTR, address);
+    return line;
+  }
+  std::snprintf(line, sizeof line, "+0x%" PRIxPTR, address - reinterpret_cast<std::uintptr_t>(found.dli_fbase));
+  std::string place = std::string(found.dli_fname) + line;
+  if (found.dli_sname == nullptr) return place;
+  int status = -1;
+  char* const readable = abi::__cxa_demangle(found.dli_sname, nullptr, nullptr, &status);
+  place = std::string(status == 0 ? readable : found.dli_sname) + "  (" + place + ")";
+  std::free(readable);
+  return place;
+}
+
+inline void compare(std::string& text, const char* what, std::uint64_t is, std::uint64_t most) {
+  if (is <= most) return;
+  char line[120];
+  std::snprintf(line, sizeof line, "%" PRIu64 " %s, at most %" PRIu64 " expected\n", is, what, most);
+  text += line;
+}
+
+}  // namespace detail
+
+template <class F>
+measurement measure(F&& f) {
+  measurement result;
+  result.measured = active();
+  owned_scope own("measured", budget{}, scope::current());
+  std::vector<heapledger_site> before;
+  {
+    const enter outside(scope::process());
+    before = detail::raw_sites(own);
+  }
+  run_in(own, std::forward<F>(f));
+  const enter outside(scope::process());
+  result.used = own->used();
+  if (result.used.allocations != 0) result.sites = detail::difference(before, detail::raw_sites(own));
+  return result;
+}
+
+inline std::string to_string(const site& of) {
+  char line[120];
+  std::snprintf(line, sizeof line, "%" PRIu64 " bytes in %" PRIu64 " allocations, %" PRIu64 " bytes not freed, from\n",
+                of.allocated_bytes, of.allocations, of.live_bytes);
+  std::string text = line;
+  for (const void* each : of.frames) text += "    " + detail::frame_text(each) + "\n";
+  return text;
+}
+
+inline expectation check(const measurement& of, const allocation_limits& most) {
+  const enter outside(scope::process());
+  expectation result;
+  result.measured = of.measured;
+  result.used = of.used;
+  detail::compare(result.text, "bytes allocated", of.used.allocated_bytes, most.bytes);
+  detail::compare(result.text, "allocations", of.used.allocations, most.allocations);
+  detail::compare(result.text, "bytes live at once", static_cast<std::uint64_t>(of.used.peak_bytes), most.peak_bytes);
+  result.met = result.text.empty();
+  constexpr std::size_t shown = 10;
+  for (std::size_t i = 0; !result.met && i < of.sites.size() && i < shown; ++i)
+    result.text += "  " + to_string(of.sites[i]);
+  if (!result.met && of.sites.size() > shown) result.text += "  and from other places\n";
+  return result;
+}
+
+}  // namespace heapledger

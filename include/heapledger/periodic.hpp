@@ -1,0 +1,141 @@
+// What a scope uses, told at intervals, from when this is asked until the scope is closed and its last byte was freed:
+//
+//     heapledger::report_every(query, 1s, [](heapledger::scope s, heapledger::usage u) { gauge.set(u.live_bytes); });
+//
+// The last report says 0 live bytes, so that sums over scopes come back to what is really there. Reports are made by
+// one thread of the program, which the first call starts, outside of all scopes. A program that has an event loop may
+// rather keep a report_schedule of its own and run it from a timer.
+#pragma once
+
+#include <heapledger/scope.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace heapledger {
+
+// Used by one thread at a time.
+class report_schedule {
+ public:
+  using clock = std::chrono::steady_clock;
+  using callback = std::function<void(scope, usage)>;
+
+  // Nothing is ever reported for process() or where the probe is absent.
+  void add(scope of, clock::duration interval, callback report, clock::time_point now = clock::now()) {
+    if (of == scope::process() || !active()) return;
+    const enter outside(scope::process());
+    entries_.push_back({of, interval, now + interval, {}, std::move(report)});
+  }
+
+  // Makes the reports that are due; returns when the next one is, time_point::max() for never.
+  clock::time_point run(clock::time_point now = clock::now()) {
+    const enter outside(scope::process());
+    clock::time_point next = clock::time_point::max();
+    for (std::size_t i = 0; i < entries_.size();) {
+      bool ended = false;
+      if (entries_[i].due <= now) ended = report(entries_[i], now);
+      if (ended) {
+        entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
+        continue;
+      }
+      next = std::min(next, entries_[i].due);
+      ++i;
+    }
+    return next;
+  }
+
+  bool empty() const noexcept { return entries_.empty(); }
+
+ private:
+  struct entry {
+    scope of;
+    clock::duration interval;
+    clock::time_point due;
+    usage last;
+    callback report;
+  };
+
+  // Whether it was the last one.
+  static bool report(entry& of, clock::time_point now) {
+    const scope_state state = of.of.state();
+    if (state == scope_state::gone) {
+      // Recycled since the last look: everything that lived was freed.
+      of.last.frees += static_cast<std::uint64_t>(of.last.live_blocks);
+      of.last.live_bytes = of.last.live_blocks = 0;
+    } else {
+      of.last = of.of.used();
+    }
+    of.due = std::max(of.due + of.interval, now);  // what was missed is not made up for
+    const bool ended = state != scope_state::open && of.last.live_bytes == 0 && of.last.live_blocks == 0;
+    of.report(of.of, of.last);
+    return ended;
+  }
+
+  std::vector<entry> entries_;
+};
+
+namespace detail {
+
+class report_thread {
+ public:
+  static report_thread& instance() {
+    static report_thread one;
+    return one;
+  }
+  void add(scope of, report_schedule::clock::duration interval, report_schedule::callback report) {
+    {
+      const std::lock_guard held(mutex_);
+      fresh_.push_back({of, interval, std::move(report), report_schedule::clock::now()});
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  struct request {
+    scope of;
+    report_schedule::clock::duration interval;
+    report_schedule::callback report;
+    report_schedule::clock::time_point since;
+  };
+
+  void work(const std::stop_token& ends) {
+    report_schedule schedule;
+    auto next = report_schedule::clock::time_point::max();
+    std::vector<request> taken;
+    while (!ends.stop_requested()) {
+      {
+        std::unique_lock held(mutex_);
+        const auto asked = [this] { return !fresh_.empty(); };
+        if (next == report_schedule::clock::time_point::max())
+          changed_.wait(held, ends, asked);
+        else
+          changed_.wait_until(held, ends, next, asked);
+        taken.swap(fresh_);
+      }
+      // Callbacks run without the lock: they may ask for further reports.
+      for (request& each : taken) schedule.add(each.of, each.interval, std::move(each.report), each.since);
+      taken.clear();
+      next = schedule.run();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<request> fresh_;
+  std::jthread thread_{[this](const std::stop_token& ends) { work(ends); }};
+};
+
+}  // namespace detail
+
+inline void report_every(scope of, report_schedule::clock::duration interval, report_schedule::callback report) {
+  if (of == scope::process() || !active()) return;
+  const enter outside(scope::process());
+  detail::report_thread::instance().add(of, interval, std::move(report));
+}
+
+}  // namespace heapledger

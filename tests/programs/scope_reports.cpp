@@ -1,0 +1,106 @@
+// Reports at intervals; each case checks itself. Argument: CASE.
+#include <atomic>
+#include <chrono>
+#include <heapledger/periodic.hpp>
+#include <latch>
+#include <vector>
+
+#include "scopes.hpp"
+
+using heapledger::enter;
+using heapledger::report_schedule;
+using heapledger::scope;
+using heapledger::usage;
+using test::take;
+using namespace std::chrono_literals;
+
+namespace {
+
+void recycle_what_can_be() {
+  for (int i = 0; i < 3000; ++i) {
+    const heapledger::owned_scope other("other");
+    const enter in(other);
+    free(take(8));
+  }
+}
+
+// By a clock of our own.
+void schedule(unsigned, unsigned) {
+  const report_schedule::clock::time_point start{};
+  report_schedule reports;
+  CHECK(reports.run(start) == report_schedule::clock::time_point::max());
+  scope query("query"), other("other query");
+  std::vector<usage> seen, seen_other;
+  reports.add(
+      query, 10s,
+      [&](scope which, usage u) {
+        CHECK(which == query && scope::current() == scope::process());
+        seen.push_back(u);
+      },
+      start);
+  reports.add(
+      other, 25s, [&](scope, usage u) { seen_other.push_back(u); }, start);
+  CHECK(reports.run(start + 9s) == start + 10s && seen.empty());
+  void *a, *b;
+  {
+    const enter in(query);
+    a = take(100);
+    b = take(50);
+    CHECK(reports.run(start + 10s) == start + 20s);
+    CHECK(scope::current() == query);
+  }
+  CHECK(seen.size() == 1 && seen[0].live_bytes == 150 && seen[0].live_blocks == 2 && seen_other.empty());
+  query.close();
+  free(a);
+  CHECK(reports.run(start + 29s) == start + 30s);  // late
+  CHECK(seen.size() == 2 && seen[1].live_bytes == 50 && seen_other.size() == 1);
+  recycle_what_can_be();
+  CHECK(query.state() == heapledger::scope_state::closed);
+  free(b);
+  CHECK(reports.run(start + 40s) == start + 50s);  // other's
+  CHECK(seen.size() == 3 && seen[2].live_bytes == 0 && seen[2].allocated_bytes == 150 && seen[2].frees == 2);
+  // what is recycled between two looks is told too
+  {
+    const enter in(other);
+    a = take(70);
+  }
+  CHECK(reports.run(start + 50s) == start + 75s && seen_other.back().live_bytes == 70);
+  other.close();
+  free(a);
+  recycle_what_can_be();
+  CHECK(other.state() == heapledger::scope_state::gone);
+  CHECK(reports.run(start + 75s) == report_schedule::clock::time_point::max() && reports.empty());
+  CHECK(seen.size() == 3 && seen_other.back().live_bytes == 0 && seen_other.back().frees == 1);
+}
+
+// By the thread: as often as it takes.
+void thread(unsigned, unsigned) {
+  scope query("query");
+  std::latch began(3), ended(1);
+  std::atomic<std::int64_t> last{-1};
+  std::atomic<int> reports{0};
+  void* block;
+  {
+    const enter in(query);
+    block = take(10);
+  }
+  heapledger::report_every(query, 1ms, [&](scope, usage u) {
+    last = u.live_bytes;
+    if (++reports <= 3) began.count_down();
+    if (u.live_bytes == 0) ended.count_down();
+  });
+  began.wait();
+  query.close();  // before the free: the report of 0 bytes is the last
+
+  free(block);
+  ended.wait();
+  CHECK(last == 0);
+}
+
+constexpr test::test_case cases[] = {{"schedule", schedule}, {"thread", thread}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return test::run_case(cases, argc, argv);
+}
