@@ -12,6 +12,7 @@
 
 #include "tool/collect/segment.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/profile/payload.hpp"
 
 namespace {
 
@@ -48,6 +49,8 @@ void repair(std::string& file) {
   place<char>(header.strings, header.string_bytes, at, 1);
   place<wire::error>(header.errors, header.error_count, at, 1);
   place<wire::scope>(header.scopes, header.scope_count, at, 1);
+  place<wire::marker>(header.markers, header.marker_count, at, 1);
+  place<char>(header.snapshots, header.snapshot_bytes, at, 1);
   place<wire::pool_kind>(header.pool_kinds, header.pool_kind_count, at, 1);
   place<wire::pool>(header.pools, header.pool_count, at, 1);
   place<wire::pool_site>(header.pool_sites, header.pool_site_count, at, 1);
@@ -68,6 +71,13 @@ void check(const profile& result) {
   for (const auto& location : result.locations)
     require(location.module == none || location.module < result.modules.size());
   for (const auto& stack : result.stacks) require(stack.node < result.nodes.size());
+  for (const auto& marker : result.markers) {
+    require(!marker.name.empty());
+    require(!marker.snapshot || *marker.snapshot < result.snapshots.size());
+  }
+  for (const auto& snapshot : result.snapshots)
+    for (const auto& change : snapshot.changes) require(change.stack < result.stacks.size());
+  format::encode(result);  // a profile that may be written, and so read
   for (const auto& scope : result.scopes) require(!scope.path.empty());
   result.totals();  // under UBSan: no overflow
 }

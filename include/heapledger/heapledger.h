@@ -1,4 +1,4 @@
-/* heapledger's C interface: scopes and budgets.
+/* heapledger's C interface: scopes and budgets, marks and snapshots.
  *
  * A scope is a unit of work that memory is charged to. Whatever a thread allocates while it is in a scope is charged to
  * that scope and to all its ancestors; a free credits the scope that allocated, whoever frees and whenever.
@@ -154,6 +154,17 @@ int heapledger_scope_foreign(heapledger_scope scope, int64_t bytes) HEAPLEDGER_W
  * refuses: then nothing changed. */
 int heapledger_scope_transfer(void* block, heapledger_scope to) HEAPLEDGER_WEAK;
 
+/* A mark names this moment: the profile's timeline shows it, with the live bytes of now. A snapshot also keeps what
+ * every stack has allocated and freed so far: any two can be compared ("what was allocated between them and still
+ * lives"), and a report made of the profile as it was then. `name` (at most 79 bytes of it, copied) may be NULL: then
+ * it is called by its time.
+ *
+ * What this thread did is in them to the last event; of other threads, what they had booked when their cells were
+ * copied. Both may be called in signal handlers. Cost: a mark, a microsecond and a lock; a snapshot, some ten
+ * nanoseconds for each stack that the program ever had, and some 15 bytes in the profile. A full table is counted as a
+ * loss, never waited for. */
+void heapledger_mark(const char* name) HEAPLEDGER_WEAK;
+void heapledger_snapshot(const char* name) HEAPLEDGER_WEAK;
 enum { HEAPLEDGER_SITE_FRAMES = 32 };
 
 /* What scopes did at one place. */

@@ -117,6 +117,22 @@ struct writer {
 };
 static_assert(sizeof(writer) == 512);
 
+// A named moment. Written once, `kind` last (release; the reader copies and takes what has a kind). What the books were
+// at a snapshot is in `snapshots`, as wire/snapshot.hpp says.
+enum class marker_kind : std::uint32_t { none, mark, snapshot };
+inline constexpr std::size_t marker_name_capacity = 80;
+struct alignas(64) marker {
+  marker_kind kind;
+  std::uint32_t reserved0;
+  std::uint64_t monotonic_ns;
+  std::int64_t live_bytes;
+  std::int64_t live_blocks;
+  std::uint64_t snapshot_offset;    // into snapshots
+  std::uint64_t snapshot_bytes;     // 0: a mark
+  char name[marker_name_capacity];  // NUL terminated; empty: nobody named it
+};
+static_assert(sizeof(marker) == 128 && offsetof(marker, name) == 48);
+
 inline constexpr std::size_t build_id_capacity = 32;
 struct module {
   std::uint64_t start;        // first mapped address
@@ -208,14 +224,17 @@ enum class loss : std::uint32_t {
   errors_full,        // errors (double free, mismatch, overflow) beyond the table
   segment_full,       // the file system had no room to grow the segment
   scopes_full,        // scopes that could not be made; what they would be charged goes to their parents
+  markers_full,       // marks and snapshots that the table could not take
+  snapshots_full,     // snapshots that had no room, and were kept as marks
   pools_full,         // pools, or stacks in them, that could not be shown
   count
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
 inline constexpr const char* loss_names[loss_count] = {
-    "nodes_full",        "accounts_full",    "cells_full",   "threads_full", "modules_full",  "stack_cut_depth",
-    "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",     "foreign_frees", "inherited_frees",
-    "overflow_size",     "errors_full",      "segment_full", "scopes_full",
+    "nodes_full",      "accounts_full",     "cells_full",       "threads_full", "modules_full",
+    "stack_cut_depth", "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",
+    "foreign_frees",   "inherited_frees",   "overflow_size",    "errors_full",  "segment_full",
+    "scopes_full",     "markers_full",      "snapshots_full",   "pools_full",
 };
 
 enum class fold_state : std::uint32_t { idle, valid };
@@ -257,7 +276,8 @@ struct segment_header {
   std::uint32_t command_bytes;
   std::uint32_t reserved0;
 
-  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes;
+  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes, markers,
+      snapshots;
   region pool_kinds, pools, pool_sites;
   region watch_marks, watch_suspects, watch_slots, watch_arms;  // see watch.hpp; their counts are in it too
 
@@ -272,6 +292,8 @@ struct segment_header {
   std::uint32_t error_count;
   std::uint32_t string_bytes;
   std::uint32_t scope_count;
+  std::uint32_t marker_count;
+  std::uint32_t snapshot_bytes;
   std::uint32_t pool_kind_count;
   std::uint32_t pool_count;
   std::uint32_t pool_site_count;

@@ -75,6 +75,20 @@ def report(profile, *options):
     return json.loads(done.out)
 
 
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return int(file.read().rsplit(")", 1)[1].split()[1])
+    except OSError:  # gone
+        return 0
+
+
+def children_under_probe(pid):
+    """The pids of the programs that this process, `run`, has started, as `ps` lists them."""
+    listed = json.loads(execute([BIN, "ps", "--json"]).out)["programs"]
+    return [p["pid"] for p in listed if parent_of(p["pid"]) == pid]
+
+
 class Profiled(Outcome):
     """A run under heapledger: also the reports of every process that left a profile."""
 

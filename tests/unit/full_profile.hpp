@@ -78,6 +78,12 @@ inline profile full_profile() {
   p.timeline = {{0, 0, 0, 0, 1 << 20}, {100'000'000, 4096, 3, 700, 3 << 20}, {200'000'000, -8, -1, 1007, 2 << 20}};
   p.memory = memory_map{2'500'000'000, 36, 1, 2, 3, 4, 5, 6, 15};
   p.memory_peak = memory_map{1'250'000'000, 10, 20, 2, 3, -25, 5, 6, -1};
+  p.markers = {
+      {.name = "warm", .time_ns = 50'000'000, .live_bytes = 2048, .live_blocks = 2, .snapshot = 0},
+      {.name = "caf\xc3\xa9 \xff", .time_ns = 150'000'000, .live_bytes = -4, .live_blocks = -1, .snapshot = {}},
+      {.name = "warm", .time_ns = 150'000'000, .live_bytes = 4096, .live_blocks = 3, .snapshot = 1}};
+  p.snapshots = {{{{0, {1, 24, 0, 0, 0, 0, 24}}, {2, {3, 300, 1, 100, 1, 1, 200}}}},
+                 {{{2, {1, 1ULL << 31, 1, 200, 0, 0, -200}}, {3, {1, 8, 0, 0, 0, 0, -4096}}}}};
   p.errors = {{"double-free", 1, 2}, {"overflow", 3, 1}};
   p.leaks = leak_info{.since_realtime_ns = 1'790'000'000'500'000'000,
                       .duration_ns = 2'000'000'000,

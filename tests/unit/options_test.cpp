@@ -257,9 +257,38 @@ TEST(commands, unknown_ones_get_a_suggestion) {
   EXPECT_SAYS(refusal({"rnu", "ls"}), "did you mean run?");
   EXPECT_SAYS(refusal({"--verison"}), "did you mean --version?");
   EXPECT_SAYS(refusal({"xyzzy"}), "heapledger --help");
-  for (const char* later : {"top", "attach", "detach", "start", "stop", "snapshot", "mark", "ps"}) {
+  for (const char* later : {"attach", "detach", "start", "stop"}) {
     EXPECT_SAYS(refusal({later}), "not in this version");
   }
+}
+
+TEST(top_options, are_taken) {
+  const auto given = parsed({"top", "--interval", "50", "--count", "3", "--by", "growth", "--per", "thread", "4711"});
+  const auto& options = std::get<top_options>(given);
+  EXPECT_EQ(options.what, "4711");
+  EXPECT_EQ(options.interval_ms, 50U);
+  EXPECT_EQ(options.count, 3U);
+  EXPECT_EQ(options.by, "growth");
+  EXPECT_EQ(options.per, "thread");
+  EXPECT_TRUE(std::get<top_options>(parsed({"top"})).what.empty());
+  EXPECT_SAYS(refusal({"top", "--by", "size"}), "live, growth, churn, peak");
+  EXPECT_SAYS(refusal({"top", "--per", "scope", "--by", "peak"}), "--per stack");
+  EXPECT_SAYS(refusal({"top", "--interval", "1"}), "--interval");
+}
+
+TEST(mark_options, are_taken) {
+  const auto mark = std::get<mark_options>(parsed({"mark", "4711", "two words"}));
+  EXPECT_EQ(mark.pid, "4711");
+  EXPECT_EQ(mark.name, "two words");
+  EXPECT_FALSE(mark.with_books);
+  const auto snapshot = std::get<mark_options>(parsed({"snapshot", "4711"}));
+  EXPECT_TRUE(snapshot.name.empty());
+  EXPECT_TRUE(snapshot.with_books);
+  EXPECT_SAYS(refusal({"mark", "4711"}), "heapledger mark PID NAME");
+  EXPECT_SAYS(refusal({"snapshot"}), "heapledger snapshot PID");
+  EXPECT_EQ(run_of({"run", "--snapshot-signal", "USR1", "ls"}).snapshot_signal, "USR1");
+  EXPECT_EQ(run_of({"run", "ls"}, {{"HEAPLEDGER_SNAPSHOT_SIGNAL", "USR2"}}).snapshot_signal, "USR2");
+  EXPECT_SAYS(refusal({"run", "--snapshot-signal", "KILL", "ls"}), "USR1");
 }
 
 TEST(commands, help_and_version_are_answers) {

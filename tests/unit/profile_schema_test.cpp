@@ -58,8 +58,10 @@ TEST(ProfileGolden, StillReadsFormat1) {
   if (std::getenv("HEAPLEDGER_WRITE_GOLDEN") != nullptr) write_profile(full_profile(), golden + ".hlp", true);
   profile written_then = full_profile();
   for (auto& module : written_then.modules) module.symbol_advice.clear();  // came later
-  written_then.scopes.clear();                                             // and so did this
-  written_then.pools.clear();                                              // and this
+  written_then.scopes.clear();                                             // and so did these
+  written_then.pools.clear();
+  written_then.markers.clear();
+  written_then.snapshots.clear();
   written_then.leaks.reset();
   EXPECT_EQ(read_profile(golden + ".hlp"), written_then);
 }

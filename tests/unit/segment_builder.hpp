@@ -95,6 +95,8 @@ class segment_builder {
     header.string_bytes = place(file, header.strings, strings);
     header.error_count = place(file, header.errors, errors);
     header.scope_count = place(file, header.scopes, scopes);
+    header.marker_count = place(file, header.markers, markers);
+    header.snapshot_bytes = place(file, header.snapshots, snapshots);
     header.pool_kind_count = place(file, header.pool_kinds, pool_kinds);
     header.pool_count = place(file, header.pools, pools);
     header.pool_site_count = place(file, header.pool_sites, pool_sites);
@@ -119,6 +121,7 @@ class segment_builder {
   std::vector<wire::module> modules;
   std::vector<wire::error> errors;
   std::vector<wire::scope> scopes = {wire::scope{}};
+  std::vector<wire::marker> markers;
   std::vector<wire::pool_kind> pool_kinds;
   std::vector<wire::pool> pools;
   std::vector<wire::pool_site> pool_sites;
@@ -127,6 +130,7 @@ class segment_builder {
   std::vector<wire::watch_slot> watch_slots;
   std::vector<wire::watch_arm> watch_arms;
   std::string strings;
+  std::string snapshots;
   void (*change_header)(wire::segment_header&) = nullptr;  // the last word before the header is written
 
  private:

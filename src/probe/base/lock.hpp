@@ -20,18 +20,21 @@ struct signals_blocked {
 };
 
 // For where signals are blocked already. 0 free, 1 held, 2 held and waited for. The word may live in the segment.
+inline void lock_word(std::uint32_t& word) {
+  std::uint32_t free = 0;
+  if (__atomic_compare_exchange_n(&word, &free, 1u, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+  while (__atomic_exchange_n(&word, 2u, __ATOMIC_ACQUIRE) != 0)
+    sys::call(__NR_futex, sys::word(&word), 128 /* FUTEX_WAIT_PRIVATE */, 2);
+}
+inline void unlock_word(std::uint32_t& word) {
+  if (__atomic_exchange_n(&word, 0u, __ATOMIC_RELEASE) == 2)
+    sys::call(__NR_futex, sys::word(&word), 129 /* FUTEX_WAKE_PRIVATE */, 1);
+}
+
 class inner_lock_guard {
  public:
-  explicit inner_lock_guard(std::uint32_t& word) : word_(word) {
-    std::uint32_t free = 0;
-    if (__atomic_compare_exchange_n(&word_, &free, 1u, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
-    while (__atomic_exchange_n(&word_, 2u, __ATOMIC_ACQUIRE) != 0)
-      sys::call(__NR_futex, sys::word(&word_), 128 /* FUTEX_WAIT_PRIVATE */, 2);
-  }
-  ~inner_lock_guard() {
-    if (__atomic_exchange_n(&word_, 0u, __ATOMIC_RELEASE) == 2)
-      sys::call(__NR_futex, sys::word(&word_), 129 /* FUTEX_WAKE_PRIVATE */, 1);
-  }
+  explicit inner_lock_guard(std::uint32_t& word) : word_(word) { lock_word(word_); }
+  ~inner_lock_guard() { unlock_word(word_); }
   inner_lock_guard(const inner_lock_guard&) = delete;
   inner_lock_guard& operator=(const inner_lock_guard&) = delete;
 

@@ -14,6 +14,7 @@
 #include "probe/account/errors.hpp"
 #include "probe/account/large_blocks.hpp"
 #include "probe/account/registry.hpp"
+#include "probe/account/snapshot.hpp"
 #include "probe/account/tag.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
@@ -21,6 +22,7 @@
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
 #include "probe/hook/initial_stack.hpp"
+#include "probe/hook/marker_api.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
 #include "probe/hook/self_check.hpp"
@@ -100,6 +102,7 @@ bool open_books(bool forked) {
   if (!open || !rules.create() || !tree.create() || !accounts.create()) return false;
   reset_cells();
   reset_errors();
+  reset_markers();
   modules.reset();
   reset_registry({chosen.depth_limit, chosen.stacks});
   reset_scopes();
@@ -299,6 +302,7 @@ namespace {
   start_exec();
   start_environment(chosen.follow);
   if (now() == stage::keeping && state.check) start_self_check();
+  if (now() == stage::keeping && chosen.snapshot_signal != 0) snapshot_at(chosen.snapshot_signal);
 }
 
 [[gnu::destructor(101)]] void on_exit() {

@@ -22,13 +22,13 @@ constexpr int advice_populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 struct capacities {
   std::uint64_t nodes = 1u << 24, places = 1u << 20, accounts = 1u << 22, cells = 1u << 21, threads = 1u << 16,
                 writers = 1u << 15, modules = 1u << 14, strings = 1u << 24, errors = 1u << 12, scopes = 1u << 12,
-                pool_kinds = 1u << 9, pools = 1u << 13, pool_sites = 1u << 17,
+                markers = 1u << 12, snapshots = 1u << 27, pool_kinds = 1u << 9, pools = 1u << 13, pool_sites = 1u << 17,
                 watch_suspects = wire::watch_suspect_capacity, watch_slots = wire::watch_slot_capacity,
                 watch_arms = wire::watch_arm_capacity;
 
   void halve() {
-    for (std::uint64_t* count : {&nodes, &places, &accounts, &cells, &threads, &writers, &strings, &pools, &pool_sites,
-                                 &watch_suspects, &watch_slots, &watch_arms})
+    for (std::uint64_t* count : {&nodes, &places, &accounts, &cells, &threads, &writers, &strings, &markers, &snapshots,
+                                 &pools, &pool_sites, &watch_suspects, &watch_slots, &watch_arms})
       if (*count > 1024) *count /= 2;
   }
 };
@@ -44,6 +44,7 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
   at = place(header.writers, at, wanted.writers, sizeof(wire::writer));
   at = place(header.errors, at, wanted.errors, sizeof(wire::error));
   at = place(header.scopes, at, wanted.scopes, sizeof(wire::scope));
+  at = place(header.markers, at, wanted.markers, sizeof(wire::marker));
   at = place(header.pool_kinds, at, wanted.pool_kinds, sizeof(wire::pool_kind));
   at = place(header.pools, at, wanted.pools, sizeof(wire::pool));
   at = place(header.pool_sites, at, wanted.pool_sites, sizeof(wire::pool_site));
@@ -57,7 +58,8 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
   at = place(header.watch_slots, at, wanted.watch_slots, sizeof(wire::watch_slot));
   at = place(header.watch_arms, at, wanted.watch_arms, sizeof(wire::watch_arm));
   at = place(header.places, at, wanted.places, sizeof(wire::place));
-  return place(header.nodes, at, wanted.nodes, sizeof(wire::node));
+  at = place(header.nodes, at, wanted.nodes, sizeof(wire::node));
+  return place(header.snapshots, at, wanted.snapshots, 1);
 }
 
 // A program that limits its address space or its files must find them as large as without us: we take a small part.
@@ -148,6 +150,8 @@ bool create_segment(const segment_options& options) {
   view(segment.strings, base, header.strings);
   view(segment.errors, base, header.errors);
   view(segment.scopes, base, header.scopes);
+  view(segment.markers, base, header.markers);
+  view(segment.snapshots, base, header.snapshots);
   view(segment.pool_kinds, base, header.pool_kinds);
   view(segment.pools, base, header.pools);
   view(segment.pool_sites, base, header.pool_sites);

@@ -43,6 +43,8 @@ struct segment_view {
   table<char> strings;
   table<wire::error> errors;
   table<wire::scope> scopes;
+  table<wire::marker> markers;
+  table<char> snapshots;
   table<wire::pool_kind> pool_kinds;
   table<wire::pool> pools;
   table<wire::pool_site> pool_sites;

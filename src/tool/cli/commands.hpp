@@ -35,7 +35,8 @@ struct run_options {
   std::vector<std::string> only;  // globs on program names; empty: every process of the tree
   bool leaks = false;
   leak_watch_options leak_watch;
-  bool check = false;  // hidden: verify every stack with a second unwinder
+  std::string snapshot_signal;  // USR1 or USR2: the program takes a snapshot when it comes; empty: none
+  bool check = false;           // hidden: verify every stack with a second unwinder
   bool quiet = false;
   int verbose = 0;
   std::vector<std::string> command;
@@ -48,7 +49,9 @@ struct report_options {
   std::string by;           // live peak allocated count temporary; empty: live in JSON, what fits the ending in text
   std::uint32_t top = 0;    // 0: ten in text, every stack in JSON
   std::uint32_t depth = 0;  // frames shown per stack in text; 0: what matters
-  bool full_recursion = false;           // text: do not collapse repeated frames
+  bool full_recursion = false;  // text: do not collapse repeated frames
+  std::string since;            // snapshots: what happened from one to the other, or to the end
+  std::string until;
   std::vector<std::string> debug_paths;  // extra places for debug files
 };
 int report(const report_options& options);
@@ -73,6 +76,30 @@ struct html_options {
 };
 int html(const html_options& options);
 
+struct mark_options {
+  std::string pid;
+  std::string name;         // empty: the time of a snapshot
+  bool with_books = false;  // a snapshot
+  bool quiet = false;
+};
+int mark(const mark_options& options);
+
+struct ps_options {
+  bool json = false;
+};
+int ps(const ps_options& options);
+
+struct top_options {
+  std::string what;  // a pid or a file; empty: the only program there is
+  std::uint32_t interval_ms = 1000;
+  std::uint32_t count = 0;  // 0: no limit
+  std::uint32_t top = 10;
+  std::string by = "live";    // live growth churn peak
+  std::string per = "stack";  // stack thread scope
+  bool json = false;
+  bool text = false;
+};
+int top(const top_options& options);
 struct export_options {
   std::string file;
   std::string format;  // one of exports::formats()

@@ -11,18 +11,22 @@ const std::vector<command_entry>& commands() {
   static const std::vector<command_entry> entries = {
       {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
       {"report", "[options] PROFILE", "show a profile; --json for programs"},
-      {"diff", "[options] OLD NEW", "what changed; exit 1 when worse than --fail-above"},
-      {"export", "--format FORMAT PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
       {"html", "[options] PROFILE", "a profile as one page for a browser"},
+      {"top", "[options] [PID | PROFILE]", "live view of a running program"},
+      {"diff", "[options] OLD NEW", "what changed; exit 1 when worse than --fail-above"},
       {"leaks", "[options] PROFILE | PID", "what leaks: of a profile, or watched in a running program"},
+      {"export", "--format FORMAT PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
+      {"mark", "PID NAME", "name this moment of a running program"},
+      {"snapshot", "PID [NAME]", "keep what every stack holds now, to compare"},
+      {"ps", "[--json]", "programs under heapledger on this machine"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
   return entries;
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 7> later = {"top", "attach", "detach", "start", "stop", "snapshot", "mark"};
-  return std::find(later.begin(), later.end(), name) != later.end() || name == "ps";
+  constexpr std::array<std::string_view, 4> later = {"attach", "detach", "start", "stop"};
+  return std::find(later.begin(), later.end(), name) != later.end();
 }
 
 std::string overview_help() {

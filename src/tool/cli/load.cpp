@@ -1,11 +1,17 @@
 #include "tool/cli/load.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <array>
 #include <fstream>
 #include <string_view>
 
+#include "tool/analyse/snapshots.hpp"
 #include "tool/collect/segment.hpp"
+#include "tool/profile/error.hpp"
 #include "tool/profile/read.hpp"
+#include "tool/report/printable.hpp"
 #include "tool/symbolize/symbolize.hpp"
 
 namespace heapledger::cli {
@@ -19,9 +25,7 @@ bool is_segment(const std::string& path) {
   return collect::looks_like_segment(std::string_view(bytes.data(), static_cast<std::size_t>(file.gcount())));
 }
 
-}  // namespace
-
-profile load_profile(const std::string& path, const std::vector<std::string>& debug_paths) {
+profile load_file(const std::string& path, const std::vector<std::string>& debug_paths) {
   profile loaded = is_segment(path) ? collect::collect_segment(path) : read_profile(path);
   if (!loaded.symbolized || !debug_paths.empty()) {
     symbolize_options options;
@@ -29,6 +33,29 @@ profile load_profile(const std::string& path, const std::vector<std::string>& de
     symbolize(loaded, options);
   }
   return loaded;
+}
+
+}  // namespace
+
+std::uint32_t snapshot_of(const profile& p, const std::string& path, const std::string& name) {
+  if (const auto found = analyse::find_snapshot(p, name)) return *found;
+  std::string known;
+  for (const auto& marker : p.markers)
+    if (marker.snapshot) known += fmt::format("{} '{}'", known.empty() ? "" : ",", report::terminal_text(marker.name));
+  throw input_error(path, fmt::format("there is no snapshot '{}' in it", report::terminal_text(name)),
+                    known.empty() ? "it has none: take one while the program runs, heapledger snapshot PID NAME"
+                                  : "there are" + known);
+}
+
+profile load_profile(const std::string& path, const std::vector<std::string>& debug_paths) {
+  const auto at = path.rfind('@');
+  if (at != std::string::npos && at != 0 && ::access(path.c_str(), F_OK) != 0 &&
+      ::access(path.substr(0, at).c_str(), F_OK) == 0) {
+    const auto file = path.substr(0, at);
+    const auto whole = load_file(file, debug_paths);
+    return analyse::profile_at(whole, snapshot_of(whole, file, path.substr(at + 1)));
+  }
+  return load_file(path, debug_paths);
 }
 
 }  // namespace heapledger::cli

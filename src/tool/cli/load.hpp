@@ -1,4 +1,5 @@
-// A profile from whatever file the user names: a profile, or the segment of a process that runs or has died.
+// A profile from whatever file the user names: a profile, or the segment of a process that runs or has died; and with
+// @NAME behind it, the profile as it was at a snapshot.
 #pragma once
 
 #include <string>
@@ -11,5 +12,8 @@ namespace heapledger::cli {
 // Symbols are looked up where the file has none, and again when debug paths are given. Throws what names the file, says
 // what is wrong with it and what to do, in one line.
 profile load_profile(const std::string& path, const std::vector<std::string>& debug_paths);
+
+// Index into markers. Throws input_error, and names the snapshots there are.
+std::uint32_t snapshot_of(const profile& p, const std::string& path, const std::string& name);
 
 }  // namespace heapledger::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tool/cli/options.hpp"
+#include "tool/cli/values.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -18,6 +19,9 @@ int carry_out(const invocation& invocation) {
   if (const auto* options = std::get_if<run_options>(&invocation)) return run(*options);
   if (const auto* options = std::get_if<report_options>(&invocation)) return report(*options);
   if (const auto* options = std::get_if<diff_options>(&invocation)) return diff_profiles(*options);
+  if (const auto* options = std::get_if<mark_options>(&invocation)) return mark(*options);
+  if (const auto* options = std::get_if<ps_options>(&invocation)) return ps(*options);
+  if (const auto* options = std::get_if<top_options>(&invocation)) return top(*options);
   if (const auto* options = std::get_if<export_options>(&invocation)) return export_profile(*options);
   if (const auto* options = std::get_if<html_options>(&invocation)) return html(*options);
   if (const auto* options = std::get_if<leaks_options>(&invocation)) return leaks(*options);
@@ -32,6 +36,9 @@ int main(int argc, char** argv) {
   try {
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     return carry_out(parse(words, [](const char* name) -> const char* { return std::getenv(name); }));
+  } catch (const usage_error& error) {
+    std::fprintf(stderr, "heapledger: %s\n", error.what());
+    return exit_usage;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "heapledger: %s\n", error.what());
     return exit_failure;

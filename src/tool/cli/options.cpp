@@ -47,6 +47,10 @@ invocation parse(std::span<const std::string> given_words, const environment_loo
     if (name == "run") return parse_run(rest, environment);
     if (name == "report") return parse_report(rest);
     if (name == "diff") return parse_diff(rest);
+    if (name == "mark") return parse_mark(rest);
+    if (name == "ps") return parse_ps(rest);
+    if (name == "snapshot") return parse_snapshot(rest);
+    if (name == "top") return parse_top(rest);
     if (name == "export") return parse_export(rest);
     if (name == "html") return parse_html(rest);
     if (name == "leaks") return parse_leaks(rest);

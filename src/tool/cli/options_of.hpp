@@ -12,6 +12,10 @@ namespace heapledger::cli {
 run_options parse_run(std::span<const std::string> given_words, const environment_lookup& environment);
 report_options parse_report(std::span<const std::string> given_words);
 diff_options parse_diff(std::span<const std::string> given_words);
+mark_options parse_mark(std::span<const std::string> given_words);
+ps_options parse_ps(std::span<const std::string> given_words);
+mark_options parse_snapshot(std::span<const std::string> given_words);
+top_options parse_top(std::span<const std::string> given_words);
 export_options parse_export(std::span<const std::string> given_words);
 html_options parse_html(std::span<const std::string> given_words);
 leaks_options parse_leaks(std::span<const std::string> given_words);

@@ -18,6 +18,9 @@ report_options parse_report(std::span<const std::string> given_words) {
   app.add_option("--top", top, "so many places, or stacks in JSON (10; all in JSON)")->type_name("N");
   app.add_option("--depth", depth, "so many frames of each stack; not with --json")->type_name("N");
   app.add_flag("--full-recursion", options.full_recursion, "show repeated frames one by one; not with --json");
+  app.add_option("--since", options.since, "what happened after this snapshot (FILE@NAME shows one itself)")
+      ->type_name("NAME");
+  app.add_option("--until", options.until, "and up to this one (the end)")->type_name("NAME");
   app.add_option("--debug-path", options.debug_paths, "a folder of debug files; may be repeated")
       ->type_name("DIR")
       ->expected(1)
@@ -30,6 +33,7 @@ report_options parse_report(std::span<const std::string> given_words) {
   }
   if (app.count("--top") != 0) options.top = number_value("--top", top, 1, UINT32_MAX);
   if (app.count("--depth") != 0) options.depth = number_value("--depth", depth, 1, 100'000);
+  if (app.count("--until") != 0 && options.since.empty()) throw usage_error("--until needs --since NAME");
   return options;
 }
 

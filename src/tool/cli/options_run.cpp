@@ -56,6 +56,10 @@ void add_run_options(twin_options& twins, run_options& options) {
                    [&](const std::string& name, const std::string& placeholder, const std::string& help, auto use) {
                      twins.add(name, placeholder, help, use);
                    });
+  twins.add("--snapshot-signal", "SIGNAL", "the program takes a snapshot whenever this comes: USR1 or USR2 (none)",
+            [&](auto source, const std::string& text) {
+              options.snapshot_signal = choice_value(source, text, {"USR1", "USR2"});
+            });
   twins.add_flag("-q,--quiet", "say nothing",
                  [&](auto source, const std::string& text) { options.quiet = given(source, text); });
   twins.add_flag("-v,--verbose", "say more", [&](auto source, const std::string& text) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tool/analyse/measure.hpp"
+#include "tool/analyse/snapshots.hpp"
 #include "tool/cli/commands.hpp"
 #include "tool/cli/load.hpp"
 #include "tool/cli/newest_profile.hpp"
@@ -26,6 +27,16 @@ void print(std::string_view text) {
   }
 }
 
+profile between(profile whole, const report_options& options) {
+  if (options.since.empty()) return whole;
+  const auto since = snapshot_of(whole, options.file, options.since);
+  if (options.until.empty()) return analyse::profile_between(whole, since, {});
+  const auto until = snapshot_of(whole, options.file, options.until);
+  if (until < since)
+    throw input_error(fmt::format("{}: snapshot '{}' is older than '{}'", options.file, options.until, options.since));
+  return analyse::profile_between(whole, since, until);
+}
+
 int ask_which() {
   const auto newest = newest_profile(".");
   const std::string file =
@@ -39,7 +50,7 @@ int ask_which() {
 
 int report(const report_options& options) {
   if (options.file.empty()) return ask_which();
-  const profile loaded = load_profile(options.file, options.debug_paths);
+  const profile loaded = between(load_profile(options.file, options.debug_paths), options);
   const auto by = analyse::parse_measure(options.by);
   if (options.json) {
     report::write_json(loaded, {by.value_or(analyse::measure::live), options.top}, print);

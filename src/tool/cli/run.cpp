@@ -75,6 +75,7 @@ collect::probe_settings settings_for(const run_options& options, const collect::
   settings.depth = options.depth;
   settings.follow = options.follow;
   settings.only = options.only;
+  settings.snapshot_signal = options.snapshot_signal;
   settings.check = options.check;
   return settings;
 }

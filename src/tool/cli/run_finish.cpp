@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tool/cli/symbolize_together.hpp"
+#include "tool/collect/outside_markers.hpp"
 #include "tool/profile/write.hpp"
 
 namespace heapledger::cli {
@@ -26,6 +27,11 @@ std::string program_of(const profile& collected) {
   return path.substr(path.rfind('/') + 1);
 }
 
+void remove(const collect::process_watch& image) {
+  ::unlink(image.segment_path().c_str());
+  ::unlink(collect::outside_markers_path(image.segment_path()).c_str());
+}
+
 }  // namespace
 
 void profile_writer::take(batch& to, const collect::process_watch& image) {
@@ -39,7 +45,7 @@ void profile_writer::take(batch& to, const collect::process_watch& image) {
       return;
     }
     left_out_ += collected ? 1 : 0;
-    ::unlink(image.segment_path().c_str());
+    remove(image);
   } catch (const std::exception& error) {
     failed_.push_back({image.segment_path(), error.what()});
   }
@@ -54,7 +60,7 @@ void profile_writer::write_batch(batch& from, const progress_function& progress)
     const auto& segment = from.images[i]->segment_path();
     try {
       write_file(*from.images[i], from.profiles[i]);
-      ::unlink(segment.c_str());
+      remove(*from.images[i]);
     } catch (const std::exception& error) {
       failed_.push_back({segment, error.what()});
     }

@@ -15,8 +15,9 @@ namespace heapledger::collect {
 namespace {
 
 constexpr std::string_view preload = "LD_PRELOAD=";
-constexpr std::array<std::string_view, 6> ours = {"HEAPLEDGER_SESSION=",   "HEAPLEDGER_STACKS=", "HEAPLEDGER_DEPTH=",
-                                                  "HEAPLEDGER_NO_FOLLOW=", "HEAPLEDGER_ONLY=",   "HEAPLEDGER_CHECK="};
+constexpr std::array<std::string_view, 7> ours = {
+    "HEAPLEDGER_SESSION=", "HEAPLEDGER_STACKS=", "HEAPLEDGER_DEPTH=",          "HEAPLEDGER_NO_FOLLOW=",
+    "HEAPLEDGER_ONLY=",    "HEAPLEDGER_CHECK=",  "HEAPLEDGER_SNAPSHOT_SIGNAL="};
 
 bool is_probe(std::string_view path) {
   return path.substr(path.rfind('/') + 1) == "libheapledger.so";
@@ -52,6 +53,7 @@ std::vector<std::string> environment_for(const probe_settings& settings, const c
   if (settings.depth != 0) result.push_back(fmt::format("HEAPLEDGER_DEPTH={}", settings.depth));
   if (!settings.follow) result.emplace_back("HEAPLEDGER_NO_FOLLOW=1");
   if (!settings.only.empty()) result.push_back(fmt::format("HEAPLEDGER_ONLY={}", fmt::join(settings.only, ":")));
+  if (!settings.snapshot_signal.empty()) result.push_back("HEAPLEDGER_SNAPSHOT_SIGNAL=" + settings.snapshot_signal);
   if (settings.check) result.emplace_back("HEAPLEDGER_CHECK=1");
   return result;
 }

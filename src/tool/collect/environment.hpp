@@ -15,6 +15,7 @@ struct probe_settings {
   std::uint32_t depth = 0;
   bool follow = true;
   std::vector<std::string> only;
+  std::string snapshot_signal;  // USR1 or USR2; empty: none
   bool check = false;
 };
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "tool/collect/books.hpp"
+#include "tool/collect/markers.hpp"
 #include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/scopes.hpp"
@@ -215,6 +216,7 @@ profile to_profile(const segment_copy& segment) {
   add_threads(segment, result);
   add_sizes(segment, result);
   add_errors(segment, stack_ids, result);
+  add_markers(segment, stack_ids, result);
   add_profiler(segment, sums, result);
   return result;
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tool/collect/outside_markers.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::collect {
@@ -42,6 +43,8 @@ class checked_layout {
     add<char>("strings", header.strings, header.string_bytes);
     add<wire::error>("errors", header.errors, header.error_count);
     add<wire::scope>("scopes", header.scopes, header.scope_count);
+    add<wire::marker>("markers", header.markers, header.marker_count);
+    add<char>("snapshots", header.snapshots, header.snapshot_bytes);
     add<wire::pool_kind>("kinds of pools", header.pool_kinds, header.pool_kind_count);
     add<wire::pool>("pools", header.pools, header.pool_count);
     add<wire::pool_site>("pool sites", header.pool_sites, header.pool_site_count);
@@ -167,9 +170,9 @@ std::string_view segment_copy::text(std::uint32_t offset) const {
   return rest.substr(0, rest.find('\0'));
 }
 
-segment_copy copy_books(const segment_file& file) {
-  segment_copy copy;
-  copy.path = file.path();
+namespace {
+
+void read_books(const segment_file& file, segment_copy& copy) {
   copy.resident_bytes = file.resident_bytes();
   for (int attempt = 0; attempt < fold_retries; ++attempt) {
     copy.header = read_header(file);
@@ -179,25 +182,55 @@ segment_copy copy_books(const segment_file& file) {
     const auto after = read_header(file);
     if (raw_folds(header) == raw_folds(after)) break;
   }
+}
+
+// What only grows is read from where it ended, and a little before: the last elements may have been handed out and not
+// yet written.
+template <class Container>
+void read_growth(const segment_file& file, const wire::region& region, std::uint64_t count, Container& to) {
+  constexpr std::size_t overlap = 1 << 14;
+  const std::size_t known = to.size() > overlap && to.size() <= count ? to.size() - overlap : 0;
+  to.resize(count);
+  if (!file.read_at(region.offset + known * sizeof(to[0]), to.data() + known, (count - known) * sizeof(to[0])))
+    throw input_error(fmt::format("{}: the segment was cut off while it was read", file.path()));
+}
+
+}  // namespace
+
+segment_copy copy_books(const segment_file& file) {
+  segment_copy copy;
+  copy.path = file.path();
+  read_books(file, copy);
   return copy;
 }
 
 segment_copy copy_segment(const segment_file& file) {
-  auto copy = copy_books(file);
+  segment_copy copy;
+  copy.path = file.path();
+  refresh_segment(file, copy);
   const auto& header = copy.header;
-  read_region(file, header.account_keys, header.account_count, copy.account_keys);
-  read_region(file, header.nodes, header.node_count, copy.nodes);
-  read_region(file, header.places, header.place_count, copy.places);
-  read_region(file, header.threads, header.thread_count, copy.threads);
   read_region(file, header.writers, header.writer_count, copy.writers);
-  read_region(file, header.modules, header.module_count, copy.modules);
   read_region(file, header.errors, header.error_count, copy.errors);
-  read_region(file, header.scopes, header.scope_count, copy.scopes);
+  read_region(file, header.markers, header.marker_count, copy.markers);
+  read_region(file, header.snapshots, header.snapshot_bytes, copy.snapshots);
+  copy.outside_markers = read_outside_markers(file.path());
   read_region(file, header.pool_kinds, header.pool_kind_count, copy.pool_kinds);
   read_region(file, header.pools, header.pool_count, copy.pools);
   read_region(file, header.pool_sites, header.pool_site_count, copy.pool_sites);
   read_region(file, header.strings, header.string_bytes, copy.strings);
   return copy;
+}
+
+void refresh_segment(const segment_file& file, segment_copy& copy) {
+  read_books(file, copy);
+  const auto& header = copy.header;
+  read_growth(file, header.account_keys, header.account_count, copy.account_keys);
+  read_growth(file, header.nodes, header.node_count, copy.nodes);
+  read_growth(file, header.places, header.place_count, copy.places);
+  read_region(file, header.threads, header.thread_count, copy.threads);
+  read_region(file, header.modules, header.module_count, copy.modules);
+  read_region(file, header.scopes, header.scope_count, copy.scopes);
+  read_growth(file, header.strings, header.string_bytes, copy.strings);
 }
 
 }  // namespace heapledger::collect

@@ -62,10 +62,13 @@ struct segment_copy {
   std::vector<wire::module> modules;
   std::vector<wire::error> errors;
   std::vector<wire::scope> scopes;
+  std::vector<wire::marker> markers;
   std::vector<wire::pool_kind> pool_kinds;
   std::vector<wire::pool> pools;
   std::vector<wire::pool_site> pool_sites;
   std::string strings;
+  std::string snapshots;
+  std::string outside_markers;  // the bytes of the file beside it (collect/markers.hpp)
 
   std::string_view text(std::uint32_t offset) const;  // NUL-terminated; empty where out of bounds
 };
@@ -74,5 +77,9 @@ struct segment_copy {
 segment_copy copy_segment(const segment_file& file);
 // The same of the header, accounts and cells alone: what add_up() needs.
 segment_copy copy_books(const segment_file& file);
+
+// Brings an earlier copy of the same file up to date: books, threads, modules and scopes, and what the tables of stacks
+// have got since. Histogram, errors and markers stay as they were.
+void refresh_segment(const segment_file& file, segment_copy& copy);
 
 }  // namespace heapledger::collect

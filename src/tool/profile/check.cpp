@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <array>
+#include <cstdlib>
 #include <initializer_list>
+#include <vector>
 
 #include "tool/profile/container.hpp"
 #include "tool/profile/payload.hpp"
@@ -77,6 +80,61 @@ void check_scopes(const profile& p) {
   }
 }
 
+class snapshot_sums {
+ public:
+  explicit snapshot_sums(std::size_t stacks) : stacks_(stacks) {}
+
+  void add(const stack_change& change) {
+    const auto& by = change.by;
+    const std::uint64_t steps[] = {by.allocations, by.allocated_bytes, by.frees, by.freed_bytes,
+                                   by.temporaries, by.reallocations,   0};
+    auto& of = stacks_[change.stack];
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      const bool is_peak = i == 6;
+      const auto step = is_peak ? by.peak_bytes : static_cast<std::int64_t>(steps[i]);
+      const auto before = of[i];
+      if (__builtin_add_overflow(before, step, &of[i]) || of[i] > max_bytes || of[i] < (is_peak ? -max_bytes : 0))
+        throw damage("the counters of a snapshot are out of range");
+      totals_[i] += is_peak ? std::abs(of[i]) - std::abs(before) : step;
+    }
+  }
+  void check_totals() const {
+    for (const auto total : totals_)
+      if (total > max_bytes) throw damage("the counters of a snapshot add up to more than any program can do");
+  }
+
+ private:
+  std::vector<std::array<std::int64_t, 7>> stacks_;
+  __extension__ typedef __int128 wide;
+  std::array<wide, 7> totals_{};
+};
+
+// The books at each snapshot can be had by adding up, and are as sound as those of the end.
+void check_snapshots(const profile& p) {
+  std::size_t next = 0;
+  std::int64_t last_ns = -max_time_ns;
+  for (const auto& marker : p.markers) {
+    if (marker.name.empty()) throw damage("a marker has no name");
+    check_values("a marker", max_time_ns, {marker.time_ns});
+    check_values("a marker", max_bytes, {marker.live_bytes, marker.live_blocks});
+    if (marker.time_ns < last_ns) throw damage("its markers are not in the order of time");
+    last_ns = marker.time_ns;
+    if (marker.snapshot && *marker.snapshot != next++) throw damage("a marker has another one's snapshot");
+  }
+  if (next != p.snapshots.size()) throw damage("there are snapshots that no marker has");
+  snapshot_sums sums(p.snapshots.empty() ? 0 : p.stacks.size());
+  for (const auto& snapshot : p.snapshots) {
+    std::uint32_t after = 0;
+    for (const auto& change : snapshot.changes) {
+      if (change.stack < after) throw damage("the stacks of a snapshot are not in order");
+      check_index(change.stack, p.stacks.size(), "a snapshot's stack", change.stack);
+      after = change.stack + 1;
+      sums.add(change);
+    }
+    sums.check_totals();
+  }
+}
+
 void check_pools(const profile& p) {
   constexpr auto most = static_cast<std::uint64_t>(max_bytes);
   for (const auto& pool : p.pools) {
@@ -129,6 +187,7 @@ void check(const profile& profile) {
   check_tree(profile);
   check_counters(profile);
   check_scopes(profile);
+  check_snapshots(profile);
   check_pools(profile);
   check_numbers(profile);
 }

@@ -51,6 +51,17 @@ struct counters {
     peak_bytes += other.peak_bytes;
     return *this;
   }
+  counters operator-(const counters& other) const {  // modulo 2^64
+    counters rest = *this;
+    rest.allocations -= other.allocations;
+    rest.allocated_bytes -= other.allocated_bytes;
+    rest.frees -= other.frees;
+    rest.freed_bytes -= other.freed_bytes;
+    rest.temporaries -= other.temporaries;
+    rest.reallocations -= other.reallocations;
+    rest.peak_bytes -= other.peak_bytes;
+    return rest;
+  }
   bool operator==(const counters&) const = default;
 };
 
@@ -198,6 +209,35 @@ struct memory_map {
   bool operator==(const memory_map&) const = default;
 };
 
+// A named moment.
+struct marker_info {
+  std::string name;  // never empty; not always the only one of its name
+  std::int64_t time_ns = 0;
+  std::int64_t live_bytes = 0;
+  std::int64_t live_blocks = 0;
+  std::optional<std::uint32_t> snapshot = {};  // index into snapshots
+  bool operator==(const marker_info&) const = default;
+};
+
+// What the counters of a stack did since the snapshot before: add up all changes up to a snapshot, and there are its
+// books. Modulo 2^64; analyse/snapshots.hpp does so.
+struct stack_change {
+  std::uint32_t stack = 0;  // index into stacks
+  counters by;
+  bool operator==(const stack_change&) const = default;
+};
+struct snapshot_info {
+  std::vector<stack_change> changes;  // by rising stack
+  bool operator==(const snapshot_info&) const = default;
+};
+
+// A profile that is the difference of two moments, or of one to the start: never in a file.
+struct window_info {
+  marker_info since;
+  marker_info until;
+  bool operator==(const window_info&) const = default;
+};
+
 struct error_entry {
   std::string kind;         // double-free, mismatch, overflow
   std::uint32_t stack = 0;  // stack_entry::id that allocated the block
@@ -279,6 +319,9 @@ struct profile {
   std::vector<timeline_point> timeline;
   std::optional<memory_map> memory;       // as last seen
   std::optional<memory_map> memory_peak;  // near the peak
+  std::vector<marker_info> markers;       // by rising time
+  std::vector<snapshot_info> snapshots;   // in the order of their markers
+  std::optional<window_info> window;      // its counters are of what happened between two moments
   std::vector<error_entry> errors;
   std::optional<leak_info> leaks;  // where the leak watch was on
   profiler_info profiler;

@@ -50,6 +50,13 @@ auto counted(Member counters::*member) {
   };
 }
 
+template <class Member>
+auto changed(Member counters::*member) {
+  return [member](auto& change) -> auto& {
+    return change.by.*member;
+  };
+}
+
 void fields(auto& archive, is<process_info> auto& p) {
   archive(1, p.pid);
   archive(2, p.parent_pid);
@@ -133,6 +140,31 @@ void fields(auto& archive, is<memory_map> auto& m) {
   archive(7, m.file_bytes);
   archive(8, m.stack_bytes);
   archive(9, m.other_bytes);
+}
+
+void fields(auto& archive, is<marker_info> auto& m) {
+  archive(1, m.name);
+  archive(2, m.time_ns);
+  archive(3, m.live_bytes);
+  archive(4, m.live_blocks);
+  archive(5, m.snapshot);
+}
+
+void columns(auto& table, is<std::vector<stack_change>> auto& rows) {
+  table.column(1, rows, &stack_change::stack, delta{});
+  table.column(2, rows, changed(&counters::allocations), signed_plain{});
+  table.column(3, rows, changed(&counters::allocated_bytes), signed_plain{});
+  table.column(4, rows, changed(&counters::frees),
+               left_of{[&rows](std::size_t row) { return rows[row].by.allocations; }});
+  table.column(5, rows, changed(&counters::freed_bytes),
+               left_of{[&rows](std::size_t row) { return rows[row].by.allocated_bytes; }});
+  table.column(6, rows, changed(&counters::temporaries), signed_plain{});
+  table.column(7, rows, changed(&counters::reallocations), signed_plain{});
+  table.column(8, rows, changed(&counters::peak_bytes), signed_plain{});
+}
+
+void fields(auto& archive, is<snapshot_info> auto& s) {
+  archive.table(1, [&](auto& table) { columns(table, s.changes); });
 }
 
 void fields(auto& archive, is<error_entry> auto& e) {
@@ -269,6 +301,8 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive(16, p.errors);
   archive(17, p.profiler);
   archive(18, flat.scope_rows);
+  archive(19, p.markers);
+  archive(20, p.snapshots);
   archive(21, p.pools);
   archive(22, p.leaks);
 }

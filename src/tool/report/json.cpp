@@ -38,6 +38,7 @@ class json_writer {
     write_scopes();
     write_pools();
     write_timeline();
+    write_markers();
     write_errors();
     out_ += "}\n";
     flush();
@@ -87,8 +88,8 @@ class json_writer {
     const counters sum = p_.totals();
     add(R"("totals":{{"allocations":{},"frees":{},"reallocations":{},"temporaries":{},"allocated_bytes":{},)",
         sum.allocations, sum.frees, sum.reallocations, sum.temporaries, sum.allocated_bytes);
-    add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{},"peak_bytes":{},"peak_bytes_error":{})", sum.freed_bytes,
-        sum.live_blocks(), sum.live_bytes(), sum.peak_bytes, p_.peak.error_bytes);
+    add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{})", sum.freed_bytes, sum.live_blocks(), sum.live_bytes());
+    if (!p_.window) add(R"(,"peak_bytes":{},"peak_bytes_error":{})", sum.peak_bytes, p_.peak.error_bytes);
     if (p_.peak.time_ns) add(",\"peak_time\":{}", json_seconds(*p_.peak.time_ns));
     out_ += "},\n";
   }
@@ -155,8 +156,10 @@ class json_writer {
       write_list("scope", stack.scope, [&](const std::string& name) { out_ += json_string(name); });
       add(R"(,"allocations":{},"frees":{},"temporaries":{},"reallocations":{},"allocated_bytes":{},)",
           count.allocations, count.frees, count.temporaries, count.reallocations, count.allocated_bytes);
-      add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{},"peak_bytes":{},"frames":[)", count.freed_bytes,
-          count.live_blocks(), count.live_bytes(), count.peak_bytes);
+      add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{})", count.freed_bytes, count.live_blocks(),
+          count.live_bytes());
+      if (!p_.window) add(",\"peak_bytes\":{}", count.peak_bytes);
+      out_ += ",\"frames\":[";
       out_ += frames_.of(stack.node);
       out_ += "]}";
     });
@@ -227,6 +230,26 @@ class json_writer {
       if (point.rss_bytes != 0) add(",\"rss_bytes\":{}", point.rss_bytes);
       out_ += "}";
     });
+    out_ += ",\n";
+  }
+
+  void write_marker(const marker_info& marker) {
+    add(R"({{"time":{},"name":{},"live_bytes":{},"live_blocks":{})", json_seconds(marker.time_ns),
+        json_string(marker.name), marker.live_bytes, marker.live_blocks);
+    if (marker.snapshot) out_ += ",\"snapshot\":true";
+    out_ += "}";
+  }
+
+  void write_markers() {
+    if (!p_.markers.empty()) {
+      write_list("markers", p_.markers, [&](const marker_info& marker) { write_marker(marker); });
+      out_ += ",\n";
+    }
+    if (!p_.window) return;
+    out_ += "\"since\":";
+    write_marker(p_.window->since);
+    out_ += ",\"until\":";
+    write_marker(p_.window->until);
     out_ += ",\n";
   }
 

@@ -54,6 +54,10 @@ constexpr words losses[] = {
     {"scopes_full", "scope was", "scopes were",
      "counted as their parents, because the table of scopes was full: close scopes, and name them by kind, not by "
      "number."},
+    {"markers_full", "mark or snapshot was", "marks and snapshots were",
+     "not kept, because the table of them was full."},
+    {"snapshots_full", "snapshot was", "snapshots were",
+     "kept as a mark only, without its stacks, because there was no room for more."},
     {"pools_full", "pool or stack in a pool", "pools or stacks in pools",
      "could not be shown, because the table of pools was full; other totals are right."},
     {"refused_most", "block was", "blocks were",

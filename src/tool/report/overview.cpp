@@ -53,6 +53,18 @@ void write_process(page& page, const process_info& process) {
   }
 }
 
+void write_window(page& page, const profile& p) {
+  const auto moment = [](const marker_info& marker) {
+    return fmt::format("{} (at {})", terminal_text(marker.name), seconds_text(marker.time_ns));
+  };
+  page.blank();
+  page.line(fmt::format("From {} to {}", moment(p.window->since), moment(p.window->until)), tone::bold);
+  page.paragraph(
+      "All numbers are of what happened between the two. A free is booked to the place that allocated, "
+      "whenever that was: a place that freed older blocks meanwhile kept more new ones than it shows.",
+      0, tone::faint);
+}
+
 const char* live_label(ending ended) {
   switch (ended) {
     case ending::exited:
@@ -72,16 +84,16 @@ void write_totals(page& page, const profile& p) {
   const auto row = [&](std::string_view label, const std::string& text) {
     page.line(fmt::format("  {}{}", padded(label, 15), text));
   };
-  row(live_label(p.process.ended),
+  row(p.window ? "grew by" : live_label(p.process.ended),
       fmt::format("{} in {} block{}", bytes_text(total.live_bytes()), signed_count_text(total.live_blocks()),
                   total.live_blocks() == 1 ? "" : "s"));
   std::string peak = bytes_text(total.peak_bytes);
   if (p.peak.time_ns) peak += fmt::format(", {} after the start", seconds_text(*p.peak.time_ns));
   if (p.peak.error_bytes != 0) peak += fmt::format("; true to within {}", bytes_text(p.peak.error_bytes));
-  row("peak", peak);
+  if (!p.window) row("peak", peak);
 
   std::string rate;
-  if (p.process.duration_ns >= 100'000'000) {
+  if (!p.window && p.process.duration_ns >= 100'000'000) {
     const double seconds = static_cast<double>(p.process.duration_ns) / 1e9;
     const auto per_second = static_cast<std::uint64_t>(static_cast<double>(total.allocations) / seconds);
     rate = fmt::format(", {} a second", count_text(per_second));
@@ -100,7 +112,7 @@ void write_totals(page& page, const profile& p) {
 
 void write_timeline(page& page, const profile& p) {
   constexpr std::size_t margin = 2;
-  if (p.timeline.size() < 3) return;
+  if (p.timeline.size() < 3 || p.window) return;
   const auto heights = analyse::live_columns(p.timeline, p.process.duration_ns, page.width() - 2 * margin);
   const std::int64_t highest = heights.empty() ? 0 : *std::max_element(heights.begin(), heights.end());
   if (highest <= 0) return;
@@ -137,6 +149,7 @@ std::string ending_text(const process_info& process) {
 
 void write_overview(page& page, const profile& p) {
   write_process(page, p.process);
+  if (p.window) write_window(page, p);
   page.blank();
   write_totals(page, p);
   write_timeline(page, p);

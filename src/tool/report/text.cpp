@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tool/report/marker_table.hpp"
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/site_section.hpp"
@@ -22,7 +23,7 @@ constexpr std::size_t sites_in_other_lists = 5;
 
 // A program that ended has freed most of what mattered: its peak tells more than its leftovers.
 std::vector<measure> lists_of(const profile& p, std::optional<measure> first) {
-  const bool ended = p.process.ended == ending::exited;
+  const bool ended = p.process.ended == ending::exited && !p.window;
   std::vector<measure> lists = ended ? std::vector{measure::peak, measure::live, measure::count}
                                      : std::vector{measure::live, measure::peak, measure::count};
   if (first) {
@@ -51,6 +52,7 @@ std::string title_of(const profile& p, measure by) {
   const counters total = p.totals();
   switch (by) {
     case measure::live:
+      if (p.window) return fmt::format("What grew: {}", bytes_text(total.live_bytes()));
       return fmt::format("{}: {}", live_title(p.process.ended), bytes_text(total.live_bytes()));
     case measure::peak:
       return fmt::format("Where the memory was at the peak: {}", bytes_text(total.peak_bytes));
@@ -72,13 +74,13 @@ bool peak_is_what_lives(const profile& p) {
 
 void write_lists(page& page, const profile& p, site_list& sites, const text_options& options) {
   auto lists = lists_of(p, options.by);
-  const bool same = p.totals().live_bytes() > 0 && peak_is_what_lives(p);
+  const bool same = !p.window && p.totals().live_bytes() > 0 && peak_is_what_lives(p);
   if (same) std::erase(lists, options.by == measure::peak ? measure::live : measure::peak);
 
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const measure by = lists[i];
     if (value_of(p.totals(), by) <= 0) {
-      if (by == measure::live && p.process.ended == ending::exited) page.heading("Never freed: nothing");
+      if (by == measure::live && !p.window && p.process.ended == ending::exited) page.heading("Never freed: nothing");
       continue;
     }
     page.heading(title_of(p, by));
@@ -114,6 +116,7 @@ std::string text_report(const profile& p, const text_options& options) {
   write_missing_names(page, p, sites.sites());
   write_lists(page, p, sites, options);
   write_scopes(page, p);
+  write_markers(page, p, options.file);
   write_pools(page, p);
   write_threads(page, p);
   write_sizes(page, p);

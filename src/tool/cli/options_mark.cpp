@@ -1,0 +1,41 @@
+// The syntax of `mark` and `snapshot`.
+#include "tool/cli/command_line.hpp"
+#include "tool/cli/options_of.hpp"
+#include "tool/cli/values.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+constexpr const char* about_pid = "the process; heapledger ps lists those there are";
+
+}  // namespace
+
+mark_options parse_mark(std::span<const std::string> given_words) {
+  mark_options options;
+  command_line line("mark");
+  auto& app = line.app();
+  app.footer("mark PID NAME");
+  app.add_option("PID", options.pid, about_pid)->type_name("");
+  app.add_option("NAME", options.name, "what the moment is called in the profile")->type_name("");
+  app.add_flag("-q,--quiet", options.quiet, "say nothing");
+  line.parse({given_words.begin(), given_words.end()});
+  if (options.name.empty()) throw usage_error("which moment? Type: heapledger mark PID NAME");
+  return options;
+}
+
+mark_options parse_snapshot(std::span<const std::string> given_words) {
+  mark_options options;
+  options.with_books = true;
+  command_line line("snapshot");
+  auto& app = line.app();
+  app.footer("snapshot PID [NAME]");
+  app.add_option("PID", options.pid, about_pid)->type_name("");
+  app.add_option("NAME", options.name, "what it is called in the profile (its time)")->type_name("");
+  app.add_flag("-q,--quiet", options.quiet, "say nothing");
+  line.parse({given_words.begin(), given_words.end()});
+  if (options.pid.empty())
+    throw usage_error("of which program? Type: heapledger snapshot PID [NAME]; heapledger ps lists them");
+  return options;
+}
+
+}  // namespace heapledger::cli

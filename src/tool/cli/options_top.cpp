@@ -1,0 +1,34 @@
+// The syntax of `top`.
+#include "tool/cli/command_line.hpp"
+#include "tool/cli/options_of.hpp"
+#include "tool/cli/values.hpp"
+
+namespace heapledger::cli {
+
+top_options parse_top(std::span<const std::string> given_words) {
+  top_options options;
+  std::string interval;
+  std::string count;
+  std::string rows;
+  command_line line("top");
+  auto& app = line.app();
+  app.footer("top [options] [PID | PROFILE]");
+  app.add_option("PID", options.what, "a process (the only one under heapledger), or a profile")->type_name("");
+  app.add_option("--interval", interval, "time between samples (1000)")->type_name("MS");
+  app.add_option("--count", count, "leave after so many samples")->type_name("N");
+  app.add_option("--by", options.by, "order by live, growth, churn or peak (live)")->type_name("ORDER");
+  app.add_option("--per", options.per, "a row is a stack, a thread or a scope (stack)")->type_name("WHAT");
+  app.add_option("--top", rows, "so many rows as text or JSON (10)")->type_name("N");
+  app.add_flag("--json", options.json, "one JSON object a line for each sample");
+  app.add_flag("--text", options.text, "text for each sample on a terminal, too");
+  line.parse({given_words.begin(), given_words.end()});
+  if (app.count("--interval") != 0) options.interval_ms = number_value("--interval", interval, 10, 3'600'000);
+  if (app.count("--count") != 0) options.count = number_value("--count", count, 1, UINT32_MAX);
+  if (app.count("--top") != 0) options.top = number_value("--top", rows, 1, 1'000'000);
+  if (app.count("--by") != 0) choice_value("--by", options.by, {"live", "growth", "churn", "peak"});
+  if (app.count("--per") != 0) choice_value("--per", options.per, {"stack", "thread", "scope"});
+  if (options.by == "peak" && options.per != "stack") throw usage_error("--by peak needs --per stack");
+  return options;
+}
+
+}  // namespace heapledger::cli

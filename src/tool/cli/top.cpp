@@ -1,0 +1,116 @@
+// heapledger top: the live view of a running program, or of a profile. See docs/live.md.
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+
+#include "tool/cli/commands.hpp"
+#include "tool/cli/load.hpp"
+#include "tool/cli/which_program.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/live/names.hpp"
+#include "tool/live/plain.hpp"
+#include "tool/live/screen.hpp"
+#include "tool/live/source.hpp"
+#include "tool/live/terminal.hpp"
+#include "tool/report/page.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+template <class Choice, std::size_t Count>
+Choice chosen(const std::string& name, const char* const (&names)[Count]) {
+  for (std::size_t i = 0; i < Count; ++i)
+    if (name == names[i]) return static_cast<Choice>(i);
+  return Choice{};
+}
+
+bool is_number(const std::string& word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+}
+
+std::unique_ptr<live::source> open_source(const top_options& options, live::symbol_names& names) {
+  if (options.what.empty() || is_number(options.what)) return live::watch_program(which_program(options.what), names);
+  auto loaded = load_profile(options.what, {});
+  if (loaded.process.ended == ending::running) {
+    const auto program = collect::find_program(static_cast<pid_t>(loaded.process.pid));
+    if (program && program->segment == std::filesystem::absolute(options.what))
+      return live::watch_program(*program, names);
+  }
+  return live::show_profile(std::move(loaded));
+}
+
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw std::runtime_error(fmt::format("cannot write: {}", std::strerror(errno)));
+}
+
+// Until the interval is over or the program has ended.
+void pause_for(const live::sample& last, std::uint32_t interval_ms, pid_t pid) {
+  const auto pidfd = last.state == live::watched::running ? collect::open_pidfd(pid) : collect::unique_fd();
+  pollfd ended{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
+  ::poll(&ended, pidfd ? 1 : 0, static_cast<int>(interval_ms));
+}
+
+int print_samples(const top_options& options, live::source& source, live::symbol_names& names) {
+  live::plain_options plain;
+  plain.what = chosen<live::subject>(options.per, live::subject_names);
+  plain.by = chosen<live::order>(options.by, live::order_names);
+  plain.width = report::style_for(STDOUT_FILENO).width;
+  const auto interval = std::chrono::milliseconds(options.interval_ms);
+  auto due = std::chrono::steady_clock::now();
+  for (std::uint32_t taken = 1;; ++taken) {
+    const auto& sample = source.take();
+    const auto rows = live::ranked(live::rows_of(sample, plain.what), plain.by, options.top);
+    const bool stacks = plain.what == live::subject::stack;
+    static const profile nothing;
+    if (stacks) {  // twice: the first asks for the names
+      source.describe(rows);
+      names.wait();
+    }
+    const auto& described = stacks ? source.describe(rows) : nothing;
+    print(options.json ? live::as_json(sample, source.process(), rows, described, plain)
+                       : live::as_text(sample, source.process(), rows, described, plain));
+    if (sample.state != live::watched::running || taken == options.count) return 0;
+    due = std::max(due + interval, std::chrono::steady_clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - std::chrono::steady_clock::now());
+    pause_for(sample, static_cast<std::uint32_t>(std::max<std::int64_t>(left.count(), 0)),
+              static_cast<pid_t>(source.process().pid));
+  }
+}
+
+bool wants_screen(const top_options& options) {
+  const char* terminal = std::getenv("TERM");
+  return !options.text && !options.json && ::isatty(STDOUT_FILENO) != 0 && ::isatty(STDIN_FILENO) != 0 &&
+         terminal != nullptr && *terminal != 0 && std::string_view(terminal) != "dumb";
+}
+
+}  // namespace
+
+int top(const top_options& options) {
+  live::symbol_names names;
+  const auto source = open_source(options, names);
+  if (wants_screen(options)) {
+    live::screen view(*source, chosen<live::order>(options.by, live::order_names),
+                      chosen<live::subject>(options.per, live::subject_names),
+                      report::style_for(STDOUT_FILENO).unicode);
+    if (live::run_on_terminal(view, options.interval_ms, options.count, names)) {
+      std::fflush(nullptr);
+      std::_Exit(0);  // names may still be looked up by a thread that nothing may be destroyed under
+    }
+  }
+  const int status = print_samples(options, *source, names);
+  std::fflush(nullptr);
+  std::_Exit(status);
+}
+
+}  // namespace heapledger::cli

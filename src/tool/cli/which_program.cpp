@@ -1,0 +1,42 @@
+#include "tool/cli/which_program.hpp"
+
+#include <fmt/format.h>
+
+#include "tool/cli/values.hpp"
+#include "tool/report/printable.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+std::string name_of(const collect::running_program& program) {
+  const auto name = program.exe.substr(program.exe.rfind('/') + 1);
+  return report::cut_right(report::terminal_text(name.empty() ? "?" : name), 40);
+}
+
+std::string listed(const std::vector<collect::running_program>& programs) {
+  constexpr std::size_t most = 5;
+  std::string text;
+  for (std::size_t i = 0; i < programs.size() && i < most; ++i)
+    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", programs[i].pid, name_of(programs[i]));
+  if (programs.size() > most) text += ", ...";
+  return text;
+}
+
+}  // namespace
+
+collect::running_program which_program(const std::string& pid) {
+  if (!pid.empty()) {
+    const auto number = static_cast<pid_t>(number_value("PID", pid, 1, INT32_MAX));
+    if (auto program = collect::find_program(number)) return *program;
+    if (!collect::process_exists(number)) throw usage_error(fmt::format("there is no process {}", number));
+    throw usage_error(fmt::format(
+        "process {} is not under heapledger, or not yours to look at; heapledger ps lists those that are", number));
+  }
+  const auto programs = collect::find_programs();
+  if (programs.size() == 1) return programs[0];
+  if (programs.empty())
+    throw usage_error("no program runs under heapledger here; start one: heapledger run -- PROGRAM");
+  throw usage_error(fmt::format("which of {} programs? Name one by its pid: {}", programs.size(), listed(programs)));
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,106 @@
+#include "tool/live/plain.hpp"
+
+#include <fmt/format.h>
+
+#include "tool/analyse/frames.hpp"
+#include "tool/live/table.hpp"
+#include "tool/report/json_text.hpp"
+#include "tool/report/printable.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::live {
+namespace {
+
+using report::json_string;
+
+const char* state_name(watched state) {
+  return state == watched::running ? "running" : state == watched::ended ? "ended" : "replaced";
+}
+
+std::string json_counts(const counters& count) {
+  return fmt::format(
+      R"("live_bytes":{},"live_blocks":{},"allocations":{},"frees":{},"allocated_bytes":{},"freed_bytes":{})",
+      count.live_bytes(), count.live_blocks(), count.allocations, count.frees, count.allocated_bytes,
+      count.freed_bytes);
+}
+
+std::string json_rate(const per_second& rate) {
+  return fmt::format(R"(,"live_bytes_per_second":{:.1f},"allocations_per_second":{:.1f})", rate.live_bytes,
+                     rate.allocations);
+}
+
+std::string json_frames(const profile& p, std::uint32_t node) {
+  std::string text = ",\"frames\":[";
+  const char* separator = "";
+  for (const auto& frame : analyse::expand_stack(p, node)) {
+    const auto& place = p.locations[frame.location];
+    text += separator;
+    text += "{";
+    separator = ",";
+    if (const auto name = analyse::function_name(p, frame); !name.empty())
+      text += fmt::format("\"function\":{},", json_string(name));
+    if (const auto file = analyse::file_name(p, frame); !file.empty())
+      text += fmt::format("\"file\":{},", json_string(file));
+    if (const auto line = analyse::line_number(p, frame); line != 0) text += fmt::format("\"line\":{},", line);
+    if (place.module != none) text += fmt::format("\"module\":{},", json_string(p.modules[place.module].path));
+    text += fmt::format("\"address\":{},\"inlined\":{}}}", report::json_address(place.address), frame.inlined);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+std::string as_text(const sample& from, const process_info& process, const std::vector<std::uint32_t>& rows,
+                    const profile& described, const plain_options& options) {
+  const auto& total = from.totals;
+  std::string out =
+      fmt::format("pid {}, {} after its start{}: live {} in {} blocks", process.pid, report::seconds_text(from.time_ns),
+                  from.state == watched::running ? "" : fmt::format(" ({})", state_name(from.state)),
+                  report::bytes_text(total.live_bytes()), report::signed_count_text(total.live_blocks()));
+  if (from.rate)
+    out +=
+        fmt::format(", {}/s, {} allocations/s", growth_text(from.rate->live_bytes), churn_text(from.rate->allocations));
+  out += fmt::format(", peak {}", report::bytes_text(total.peak_bytes));
+  if (from.rss_bytes) out += fmt::format(", RSS {}", report::bytes_text(*from.rss_bytes));
+  out += "\n";
+  const table lines(options.what, options.by, from.rate.has_value(), options.width);
+  out += lines.heading() + "\n";
+  const auto& all = rows_of(from, options.what);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& row = all[rows[i]];
+    out += lines.line(row, options.what == subject::stack
+                               ? where_text(described, i, lines.where_width())
+                               : report::cut_right(report::terminal_text(row.name), lines.where_width())) +
+           "\n";
+  }
+  return out + "\n";
+}
+
+std::string as_json(const sample& from, const process_info& process, const std::vector<std::uint32_t>& rows,
+                    const profile& described, const plain_options& options) {
+  const auto& total = from.totals;
+  std::string out = fmt::format(
+      R"({{"format":"heapledger-top","version":1,"pid":{},"time":{},"state":"{}",{},"peak_bytes":{})", process.pid,
+      report::json_seconds(from.time_ns), state_name(from.state), json_counts(total), total.peak_bytes);
+  if (from.rss_bytes) out += fmt::format(",\"rss_bytes\":{}", *from.rss_bytes);
+  if (from.rate) out += json_rate(*from.rate);
+  out += fmt::format(",\"{}s\":[", subject_names[static_cast<std::size_t>(options.what)]);
+  const auto& all = rows_of(from, options.what);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& row = all[rows[i]];
+    out += fmt::format("{}{{{}", i == 0 ? "" : ",", json_counts(row.count));
+    if (from.rate) out += json_rate(row.rate);
+    if (options.what == subject::stack) {
+      const auto& stack = described.stacks[i];
+      out += fmt::format(",\"peak_bytes\":{},\"id\":{},\"scope\":[", row.count.peak_bytes, stack.id);
+      for (std::size_t s = 0; s < stack.scope.size(); ++s) out += (s == 0 ? "" : ",") + json_string(stack.scope[s]);
+      out += "]" + json_frames(described, stack.node);
+    } else {
+      out += fmt::format(",\"name\":{}", json_string(row.name));
+    }
+    out += "}";
+  }
+  return out + "]}\n";
+}
+
+}  // namespace heapledger::live

@@ -1,0 +1,50 @@
+// What the live view shows at one moment: numbers only. Names come later, and only for what is on the screen.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::live {
+
+// Since the sample before.
+struct per_second {
+  double live_bytes = 0;
+  double allocations = 0;
+};
+
+struct row {
+  std::uint32_t id = 0;  // of a stack, a thread (its record), a kind of scope: stable while the program runs
+  std::string name;      // of a thread or a scope; a stack has frames instead
+  counters count;        // a thread's live bytes are what it allocated minus what it freed; it has no peak
+  per_second rate;
+};
+
+enum class watched { running, ended, other_image };
+
+struct sample {
+  std::int64_t time_ns = 0;  // since the program's start
+  watched state = watched::running;
+  counters totals;
+  std::optional<per_second> rate;  // of the totals; nothing in the first sample: then no row has any
+  std::optional<std::int64_t> rss_bytes;
+  std::vector<row> stacks;
+  std::vector<row> threads;
+  std::vector<row> scopes;  // with what is below each; the first is what no scope made; empty: no scopes
+};
+
+enum class order { live, growth, churn, peak };
+enum class subject { stack, thread, scope };
+
+inline constexpr const char* order_names[] = {"live", "growth", "churn", "peak"};
+inline constexpr const char* subject_names[] = {"stack", "thread", "scope"};
+
+const std::vector<row>& rows_of(const sample& from, subject what);
+
+// Indices of the first `top` rows with something in them, largest first, equal ones by id.
+std::vector<std::uint32_t> ranked(const std::vector<row>& rows, order by, std::size_t top);
+
+}  // namespace heapledger::live

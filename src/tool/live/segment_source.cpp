@@ -1,0 +1,209 @@
+// A running program's samples. Each refresh copies its counters from the segment file; the program is not asked.
+#include <poll.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "tool/collect/books.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/collect/resident_parts.hpp"
+#include "tool/collect/scopes.hpp"
+#include "tool/collect/segment.hpp"
+#include "tool/collect/stack_tree.hpp"
+#include "tool/live/source.hpp"
+
+namespace heapledger::live {
+namespace {
+
+constexpr std::uint64_t names_pause_ns = 2'000'000'000;
+
+double per_ns(std::uint64_t now, std::uint64_t before, std::int64_t passed_ns) {
+  return static_cast<double>(static_cast<std::int64_t>(now - before)) * 1e9 / static_cast<double>(passed_ns);
+}
+
+per_second rate_of(const counters& now, const counters& before, std::int64_t passed_ns) {
+  return {
+      per_ns(static_cast<std::uint64_t>(now.live_bytes()), static_cast<std::uint64_t>(before.live_bytes()), passed_ns),
+      per_ns(now.allocations, before.allocations, passed_ns)};
+}
+
+// The counters of the sample before, by a row's id.
+class history {
+ public:
+  void add_rates(std::vector<row>& rows, std::int64_t passed_ns) {
+    for (auto& each : rows) {
+      if (each.id >= before_.size()) before_.resize(each.id + 1);
+      if (passed_ns > 0) each.rate = rate_of(each.count, before_[each.id], passed_ns);
+      before_[each.id] = each.count;
+    }
+  }
+
+ private:
+  std::vector<counters> before_;
+};
+
+class segment_source : public source {
+ public:
+  segment_source(const collect::running_program& program, symbol_names& names)
+      : names_(names),
+        pid_(program.pid),
+        file_(program.segment, collect::links::refused),
+        pidfd_(collect::open_pidfd(pid_)) {
+    copy_.path = program.segment;
+    process_.pid = static_cast<std::uint32_t>(program.pid);
+    process_.exe = program.exe;
+    process_.command = program.command;
+  }
+
+  const process_info& process() const override { return process_; }
+
+  const sample& take() override {
+    sample next;
+    next.state = look();  // before the books: what is read after the end is the end
+    const auto now_ns = collect::monotonic_ns();
+    collect::refresh_segment(file_, copy_);
+    const auto start_ns = copy_.header.start_monotonic_ns;
+    next.time_ns =
+        now_ns > start_ns ? static_cast<std::int64_t>(std::min(now_ns - start_ns, std::uint64_t{1} << 62)) : 0;
+    if (next.state == watched::running) {
+      if (const auto resident = collect::resident_totals_of(pid_)) next.rss_bytes = resident->rss;
+    }
+    add_stacks(next);
+    add_threads(next, now_ns);
+    const auto passed_ns = has_sampled_ ? next.time_ns - last_.time_ns : 0;
+    if (passed_ns > 0) next.rate = rate_of(next.totals, last_.totals, passed_ns);
+    stacks_before_.add_rates(next.stacks, passed_ns);
+    threads_before_.add_rates(next.threads, passed_ns);
+    scopes_before_.add_rates(next.scopes, passed_ns);
+    has_sampled_ = true;
+    last_ = std::move(next);
+    return last_;
+  }
+
+  const profile& describe(std::span<const std::uint32_t> stacks) override {
+    profile& result = shown_ = {};
+    result.process = process_;
+    collect::scope_reader scopes(copy_, result);
+    std::vector<std::uint32_t> accounts;
+    std::vector<std::uint32_t> innermost;
+    for (const auto index : stacks) {
+      accounts.push_back(last_.stacks[index].id);
+      innermost.push_back(copy_.account_keys[accounts.back()].node);
+    }
+    const auto nodes = collect::build_stack_tree(copy_, std::move(innermost), result);
+    for (std::size_t i = 0; i < stacks.size(); ++i)
+      result.stacks.push_back({.id = accounts[i],
+                               .node = nodes[i],
+                               .scope = scopes.path_of(scopes.kind_of(copy_.account_keys[accounts[i]])),
+                               .count = last_.stacks[stacks[i]].count});
+    names_.apply(result);
+    return result;
+  }
+
+ private:
+  watched look() const {
+    if (pidfd_) {
+      pollfd ready{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
+      if (::poll(&ready, 1, 0) == 1) return watched::ended;
+    }
+    switch (collect::find_image(file_)) {
+      case collect::image_state::running:
+        return watched::running;
+      case collect::image_state::replaced:
+        return watched::other_image;
+      case collect::image_state::gone:
+        break;
+    }
+    return watched::ended;
+  }
+
+  void add_stacks(sample& to) {
+    const auto sums = collect::add_up(copy_);
+    profile kinds;
+    collect::scope_reader scopes(copy_, kinds);
+    const bool has_scopes = copy_.scopes.size() > 1;
+    std::vector<counters> by_kind(std::max<std::size_t>(copy_.scopes.size(), 1));
+    std::unordered_map<std::uint64_t, std::size_t> places;  // accounts of one kind and stack are one row
+    for (std::uint32_t i = 0; i < sums.accounts.size(); ++i) {
+      const auto& count = sums.accounts[i];
+      if (count.allocations == 0 && count.frees == 0 && count.peak_bytes == 0) continue;
+      to.totals += count;
+      const auto& key = copy_.account_keys[i];
+      const auto kind = scopes.kind_of(key);
+      if (has_scopes) by_kind[kind] += count;
+      if (kind != 0) {
+        const auto [at, is_new] = places.try_emplace(std::uint64_t{kind} << 32 | key.node, to.stacks.size());
+        if (!is_new) {
+          to.stacks[at->second].count += count;
+          continue;
+        }
+      }
+      to.stacks.push_back({.id = i, .name = {}, .count = count, .rate = {}});
+    }
+    if (has_scopes) add_scopes(by_kind, scopes, to);
+  }
+
+  void add_scopes(std::vector<counters>& by_kind, collect::scope_reader& scopes, sample& to) const {
+    to.scopes.push_back({.id = 0, .name = "(in no scope)", .count = by_kind[0], .rate = {}});
+    for (auto kind = static_cast<std::uint32_t>(by_kind.size()); kind-- > 1;) {
+      const auto parent = copy_.scopes[kind].parent;
+      if (parent != 0 && parent < kind) by_kind[parent] += by_kind[kind];
+    }
+    for (std::uint32_t kind = 1; kind < by_kind.size(); ++kind) {
+      std::string name;
+      for (const auto& part : scopes.path_of(kind)) name += (name.empty() ? "" : " / ") + part;
+      to.scopes.push_back({.id = kind, .name = std::move(name), .count = by_kind[kind], .rate = {}});
+    }
+  }
+
+  void add_threads(sample& to, std::uint64_t now_ns) {
+    if (to.state == watched::running && now_ns - names_read_ns_ >= names_pause_ns) {
+      thread_names_ = collect::thread_names_of(pid_);
+      names_read_ns_ = now_ns;
+    }
+    for (std::uint32_t i = 0; i < copy_.threads.size(); ++i) {
+      const auto& thread = copy_.threads[i];
+      if (thread.allocations == 0 && thread.frees == 0) continue;
+      const auto known = thread_names_.find(thread.tid);
+      const bool runs = thread.state == wire::thread_state::running;
+      std::string name = runs && known != thread_names_.end()
+                             ? known->second
+                             : std::string(thread.name, ::strnlen(thread.name, sizeof thread.name));
+      if (i == 0)
+        name = "(threads without a record)";
+      else
+        name += (runs ? " " : " (ended) ") + std::to_string(thread.tid);
+      to.threads.push_back({.id = i,
+                            .name = std::move(name),
+                            .count = {.allocations = thread.allocations,
+                                      .allocated_bytes = thread.allocated_bytes,
+                                      .frees = thread.frees,
+                                      .freed_bytes = thread.freed_bytes},
+                            .rate = {}});
+    }
+  }
+
+  symbol_names& names_;
+  pid_t pid_;
+  collect::segment_file file_;
+  collect::unique_fd pidfd_;
+  process_info process_;
+  collect::segment_copy copy_;
+  sample last_;
+  profile shown_;
+  bool has_sampled_ = false;
+  history stacks_before_, threads_before_, scopes_before_;
+  std::map<std::uint32_t, std::string> thread_names_;
+  std::uint64_t names_read_ns_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<source> watch_program(const collect::running_program& program, symbol_names& names) {
+  return std::make_unique<segment_source>(program, names);
+}
+
+}  // namespace heapledger::live

@@ -1,0 +1,159 @@
+#include "tool/live/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "tool/analyse/frames.hpp"
+#include "tool/analyse/machinery.hpp"
+#include "tool/report/frame_text.hpp"
+#include "tool/report/printable.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::live {
+namespace {
+
+constexpr std::size_t column_width = 11;
+constexpr std::size_t least_where = 24;
+constexpr std::size_t longest_function = 60;
+
+std::int64_t rounded(double value) {
+  constexpr double most = 1e18;
+  return static_cast<std::int64_t>(std::llround(std::clamp(value, -most, most)));
+}
+
+const char* title_of(subject what) {
+  return what == subject::stack ? "WHERE" : what == subject::thread ? "THREAD" : "SCOPE";
+}
+
+}  // namespace
+
+std::string growth_text(double bytes_per_second) {
+  const auto bytes = rounded(bytes_per_second);
+  if (bytes == 0) return "0 B";
+  return (bytes > 0 ? "+" : "-") + report::bytes_text(std::abs(bytes));
+}
+
+std::string churn_text(double per_second) {
+  return report::count_text(static_cast<std::uint64_t>(std::max<std::int64_t>(rounded(per_second), 0)));
+}
+
+table::table(subject what, order by, bool has_rates, std::size_t width)
+    : subject_(what), by_(by), has_rates_(has_rates), where_width_(width) {
+  const auto ordering = by == order::growth  ? column::growth
+                        : by == order::churn ? column::churn
+                        : by == order::peak  ? column::peak
+                                             : column::live;
+  std::vector<column> wanted = {ordering};
+  for (const auto each : {column::live, column::growth, column::churn, column::peak, column::blocks})
+    if (each != ordering && (each != column::peak || what == subject::stack)) wanted.push_back(each);
+  while (wanted.size() > 1 && wanted.size() * column_width + least_where > width) wanted.pop_back();
+  for (const auto each : {column::live, column::blocks, column::growth, column::churn, column::peak})
+    if (std::find(wanted.begin(), wanted.end(), each) != wanted.end()) columns_.push_back(each);
+  const auto used = columns_.size() * column_width + 2;
+  where_width_ = width > used ? width - used : 0;
+}
+
+std::string table::heading() const {
+  std::string text;
+  const auto add = [&](const char* name, bool sorted) {
+    text += fmt::format("{:>{}}", fmt::format("{}{}", sorted ? "*" : "", name), column_width);
+  };
+  for (const auto each : columns_) {
+    switch (each) {
+      case column::live:
+        add("LIVE", by_ == order::live);
+        break;
+      case column::blocks:
+        add("BLOCKS", false);
+        break;
+      case column::growth:
+        add("GROWTH/s", by_ == order::growth);
+        break;
+      case column::churn:
+        add("ALLOCS/s", by_ == order::churn);
+        break;
+      case column::peak:
+        add("PEAK", by_ == order::peak);
+        break;
+    }
+  }
+  return text + "  " + title_of(subject_);
+}
+
+std::string table::line(const row& of, const std::string& where) const {
+  std::string text;
+  const auto add = [&](const std::string& value) { text += fmt::format("{:>{}}", value, column_width); };
+  for (const auto each : columns_) {
+    switch (each) {
+      case column::live:
+        add(report::bytes_text(of.count.live_bytes()));
+        break;
+      case column::blocks:
+        add(report::signed_count_text(of.count.live_blocks()));
+        break;
+      case column::growth:
+        add(has_rates_ ? growth_text(of.rate.live_bytes) : "-");
+        break;
+      case column::churn:
+        add(has_rates_ ? churn_text(of.rate.allocations) : "-");
+        break;
+      case column::peak:
+        add(subject_ == subject::stack ? report::bytes_text(of.count.peak_bytes) : "-");
+        break;
+    }
+  }
+  return text + "  " + where;
+}
+
+std::string where_text(const profile& p, std::size_t stack, std::size_t width) {
+  analyse::machinery machinery(p);
+  const auto frames = analyse::expand_stack(p, p.stacks[stack].node);
+  const auto visible = machinery.visible(frames);
+  std::string text;
+  for (const auto& name : p.stacks[stack].scope)
+    text += (text.empty() ? "[" : " / ") + report::cut_right(report::terminal_text(name), longest_function);
+  if (!text.empty()) text += "] ";
+  if (frames.empty()) text += "(no stack)";
+  for (std::size_t i = visible.begin; i < visible.end && report::columns(text) < width; ++i)
+    text += (i == visible.begin ? "" : " < ") + report::frame_name(p, frames[i], longest_function);
+  return report::cut_right(text, width);
+}
+
+std::vector<std::string> frame_lines(const profile& p, std::size_t stack, std::size_t width) {
+  analyse::machinery machinery(p);
+  const auto frames = analyse::expand_stack(p, p.stacks[stack].node);
+  const auto visible = machinery.visible(frames);
+  std::vector<std::string> lines;
+  for (std::size_t i = visible.begin; i < visible.end; ++i) {
+    const std::uint32_t number = analyse::line_number(p, frames[i]);
+    const std::array<std::uint32_t, 1> numbers = {number};
+    const std::size_t place_width = std::clamp<std::size_t>(width / 3, 12, 50);
+    const auto place = report::frame_place(p, frames[i], {numbers.data(), number == 0 ? 0U : 1U}, false, place_width);
+    const auto name = report::frame_name(p, frames[i], width > place_width + 2 ? width - place_width - 2 : 8);
+    lines.push_back(report::cut_right(report::padded(name, width - std::min(width, place_width)) + place, width));
+  }
+  if (lines.empty()) lines.emplace_back("(no stack)");
+  return lines;
+}
+
+std::string sparkline(const std::vector<std::int64_t>& values, std::size_t width, bool unicode) {
+  constexpr std::array blocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::array letters = {"_", ".", ",", "-", "=", "+", "*", "#"};
+  const std::size_t count = std::min(values.size(), width);
+  const auto first = values.end() - static_cast<std::ptrdiff_t>(count);
+  if (count == 0) return {};
+  const auto [low, high] = std::minmax_element(first, values.end());
+  const double range = static_cast<double>(*high) - static_cast<double>(*low);
+  std::string picture;
+  for (auto at = first; at != values.end(); ++at) {
+    const double share = range > 0 ? (static_cast<double>(*at) - static_cast<double>(*low)) / range : 0;
+    const auto level = std::min<std::size_t>(static_cast<std::size_t>(share * 8), 7);
+    picture += (unicode ? blocks : letters)[level];
+  }
+  return picture;
+}
+
+}  // namespace heapledger::live

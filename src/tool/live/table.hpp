@@ -1,0 +1,48 @@
+// The rows of the live view as text, for the screen and for a pipe alike. Everything that comes from the program has
+// been made harmless for a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tool/live/sample.hpp"
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::live {
+
+// A line of headings, and lines of rows, of at most `width` columns. Columns that do not fit are left out, never the
+// one that the order goes by.
+class table {
+ public:
+  table(subject what, order by, bool has_rates, std::size_t width);
+
+  std::string heading() const;
+  std::string line(const row& of, const std::string& where) const;
+  std::size_t where_width() const { return where_width_; }
+
+ private:
+  enum class column { live, blocks, growth, churn, peak };
+  bool has(column which) const;
+
+  std::vector<column> columns_;
+  subject subject_;
+  order by_;
+  bool has_rates_;
+  std::size_t where_width_;
+};
+
+// "parse < read_request < main": the frames that matter, from the allocation outward, as many as fit; the scope first.
+std::string where_text(const profile& p, std::size_t stack, std::size_t width);
+
+// Each frame that matters with its file and line.
+std::vector<std::string> frame_lines(const profile& p, std::size_t stack, std::size_t width);
+
+// "+1.2 MiB", "-3 B", "0 B".
+std::string growth_text(double bytes_per_second);
+std::string churn_text(double per_second);
+
+// The newest values as columns, scaled from the lowest to the highest.
+std::string sparkline(const std::vector<std::int64_t>& values, std::size_t width, bool unicode);
+
+}  // namespace heapledger::live

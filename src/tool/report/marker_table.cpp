@@ -1,0 +1,41 @@
+#include "tool/report/marker_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tool/report/printable.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+constexpr std::size_t rows_shown = 20;
+
+std::string row_text(const marker_info& marker) {
+  return fmt::format("{:>10}  {:>12} in {} block{}", seconds_text(marker.time_ns), bytes_text(marker.live_bytes),
+                     signed_count_text(marker.live_blocks), marker.live_blocks == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void write_markers(page& page, const profile& p, const std::string& file) {
+  if (p.markers.empty()) return;
+  page.heading("Marks and snapshots");
+  const marker_info* first = nullptr;
+  for (std::size_t i = 0; i < p.markers.size(); ++i) {
+    const auto& marker = p.markers[i];
+    if (marker.snapshot && first == nullptr) first = &marker;
+    if (i >= rows_shown) continue;
+    page.line(fmt::format("  {}  {}{}", padded(row_text(marker), 44), terminal_text(marker.name),
+                          marker.snapshot ? "  (snapshot)" : ""));
+  }
+  if (p.markers.size() > rows_shown)
+    page.line(fmt::format("  and {} more; --json has all", p.markers.size() - rows_shown), tone::faint);
+  if (file.empty() || first == nullptr) return;
+  page.line(fmt::format("  heapledger report --since {} {}", terminal_text(shell_quoted(first->name)),
+                        terminal_text(shell_quoted(file))));
+  page.line("      what grew since then; --until NAME: up to another snapshot", tone::faint);
+}
+
+}  // namespace heapledger::report

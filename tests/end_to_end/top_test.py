@@ -1,0 +1,286 @@
+"""heapledger top and ps: what they say at known moments is what the program knows; the screen does what keys say."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import ledger
+from terminal import Terminal
+
+MARKERS = ledger.program("markers")
+
+
+class Live(ledger.Case):
+    def start(self, case, program=MARKERS):
+        """The program, bare with the probe, up to its first wait. Its pid is its own."""
+        file = self.path(f"{case}-{self.count}.hlp")
+        self.count += 1
+        process = subprocess.Popen([program, case], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   env=ledger.plain_environment(
+                                       {"LD_PRELOAD": ledger.PROBE, "HEAPLEDGER_OUTPUT": file}))
+        self.addCleanup(self.end, process)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process.segment = file
+        return process
+
+    def setUp(self):
+        super().setUp()
+        self.count = 0
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+    def step(self, process):
+        process.stdin.write(b"x")
+        process.stdin.flush()
+        return process.stdout.readline()
+
+    def top(self, *options, status=0, env=None):
+        done = ledger.execute([ledger.BIN, "top", *map(str, options)], env=env)
+        self.assertEqual(done.status, status, done)
+        return done
+
+    def samples(self, *options):
+        return [json.loads(line) for line in self.top("--json", *options).out.splitlines()]
+
+    def screen(self, *options, lines=24, columns=110, **env):
+        terminal = Terminal([ledger.BIN, "top", *map(str, options)], lines, columns,
+                            ledger.plain_environment({"TERM": "linux", "LC_ALL": "C.UTF-8", **env}))
+        self.addCleanup(terminal.close)
+        return terminal
+
+    # Text
+
+    def test_numbers_at_known_moments(self):
+        process = self.start("steps")
+        first, = self.samples("--count", 1, process.pid)
+        self.assertEqual((first["live_bytes"], first["live_blocks"], first["state"]), (6400, 100, "running"))
+        self.assertNotIn("live_bytes_per_second", first)
+        self.step(process)
+        second, = self.samples("--count", 1, process.pid)
+        self.assertEqual((second["live_bytes"], second["peak_bytes"]), (32000, 32000))
+        self.assertEqual([(s["frames"][0]["function"], s["live_bytes"]) for s in second["stacks"]],
+                         [("cache_grows", 25600), ("cache_grows", 6400)])
+        self.step(process)
+        third, = self.samples("--count", 1, "--by", "peak", process.pid)
+        self.assertEqual(
+            {key: third[key] for key in ("live_bytes", "live_blocks", "allocations", "frees", "peak_bytes")},
+            {"live_bytes": 19200, "live_blocks": 150, "allocations": 1200, "frees": 1050, "peak_bytes": 32000})
+        self.assertGreater(third["rss_bytes"], 0)
+        text = self.top("--count", 1, process.pid).out.decode()
+        self.assertRegex(text, r"live 18\.8 KiB in 150 blocks, peak 31\.2 KiB, RSS")
+        self.assertRegex(text, r"12\.5 KiB +50 .*cache_grows < steps < main")
+
+    def test_rates(self):
+        """What happened between two samples, by the time between them."""
+        process = self.start("steps")
+        with subprocess.Popen([ledger.BIN, "top", "--json", "--interval", "300", "--by", "growth", str(process.pid)],
+                              stdout=subprocess.PIPE, env=ledger.plain_environment()) as watcher:
+            before = json.loads(watcher.stdout.readline())
+            self.step(process)
+            while True:
+                now = json.loads(watcher.stdout.readline())
+                if now["live_bytes"] == 32000:
+                    break
+                before = now
+            self.end(process)
+            rest = [json.loads(line) for line in watcher.stdout]
+        seconds = now["time"] - before["time"]
+        grown = now["live_bytes"] - before["live_bytes"]
+        self.assertGreater(grown, 0)
+        self.assertAlmostEqual(now["live_bytes_per_second"] * seconds, grown, delta=1)
+        self.assertAlmostEqual(now["stacks"][0]["live_bytes_per_second"] * seconds, grown, delta=1)
+        self.assertAlmostEqual(now["allocations_per_second"] * seconds, grown / 256, delta=1)
+        self.assertEqual(watcher.returncode, 0)
+        self.assertEqual((rest[-1]["state"], rest[-1]["live_bytes"]), ("ended", 32000))
+
+    def test_last_sample_is_the_end(self):
+        """Under `run`, which removes the segment: the watcher still reads the last of it."""
+        with subprocess.Popen([ledger.BIN, "run", "-q", "-o", self.path("p.hlp"), "--", MARKERS, "steps"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env=ledger.plain_environment()) as run:
+            self.assertEqual(run.stdout.readline(), b"ready\n")
+            pid, = ledger.children_under_probe(run.pid)
+            with subprocess.Popen([ledger.BIN, "top", "--json", "--interval", "3600000", str(pid)],
+                                  stdout=subprocess.PIPE, env=ledger.plain_environment()) as watcher:
+                self.assertEqual(json.loads(watcher.stdout.readline())["live_bytes"], 6400)
+                self.step(run)
+                self.step(run)
+                run.stdin.close()
+                last = [json.loads(line) for line in watcher.stdout][-1]
+        self.assertEqual((last["state"], last["live_bytes"], last["allocations"]), ("ended", 19200, 1200))
+
+    def test_threads_and_scopes(self):
+        threads = self.start("threads")
+        sample, = self.samples("--count", 1, "--per", "thread", threads.pid)
+        self.assertEqual(len(sample["threads"]), 2)
+        self.assertEqual(sum(t["live_bytes"] for t in sample["threads"]), sample["live_bytes"])
+        self.assertEqual(max(t["live_bytes"] for t in sample["threads"]), 100000)
+        scopes = self.start("scopes")
+        sample, = self.samples("--count", 1, "--per", "scope", scopes.pid)
+        self.assertEqual([(s["name"], s["live_bytes"]) for s in sample["scopes"] if s["live_bytes"]],
+                         [("request", 32000)])
+        sample, = self.samples("--count", 1, scopes.pid)
+        self.assertEqual(sample["stacks"][0]["scope"], ["request"])
+
+    def test_profile(self):
+        file = self.profile([MARKERS, "phases"]).files[0]
+        sample, = self.samples(file)
+        self.assertEqual((sample["state"], sample["live_bytes"], len(sample["stacks"])), ("ended", 19200, 2))
+        sample, = self.samples(file + "@B")
+        self.assertEqual(sample["live_bytes"], 32000)
+
+    def test_segment_by_name(self):
+        process = self.start("steps")
+        sample, = self.samples("--count", 1, process.segment)
+        self.assertEqual((sample["state"], sample["live_bytes"]), ("running", 6400))
+
+    def test_which_program(self):
+        one, two = self.start("steps"), self.start("threads")
+        done = self.top(status=2)
+        self.assertRegex(done.err, rb"which of \d+ programs\? .* \d+ \(")
+        self.assertLess(one.pid, two.pid)
+        for word, status, said in (("4194304", 2, b"no process"), (str(os.getpid()), 2, b"heapledger ps"),
+                                   (self.path("none.hlp"), 125, b"none.hlp"), ("--by=size", 2, b"growth")):
+            done = self.top(word, status=status)
+            self.assertIn(said, done.err)
+            self.assertEqual(done.err.count(b"\n"), 1, done)
+
+    def test_ps(self):
+        one = self.start("steps")
+        listed = json.loads(ledger.execute([ledger.BIN, "ps", "--json"]).out)["programs"]
+        mine = next(p for p in listed if p["pid"] == one.pid)
+        self.assertEqual((mine["command"], mine["live_bytes"], mine["segment"]), ([MARKERS, "steps"], 6400, one.segment))
+        self.assertRegex(ledger.execute([ledger.BIN, "ps"]).out.decode(), rf"(?m)^ +{one.pid} .* 6\.2 KiB .* steps$")
+
+    # The screen
+
+    def test_screen(self):
+        process = self.start("steps")
+        terminal = self.screen("--interval", 100, process.pid)
+        terminal.wait_for("cache_grows < steps < main")
+        self.assertRegex(terminal.text, r"live +6\.2 KiB in 100 blocks")
+        self.step(process)
+        terminal.wait_for("31.2 KiB in 200 blocks")
+        terminal.wait_for("6.2 KiB to 31.2 KiB")  # the trend
+        self.assertIn("█", terminal.text)
+        terminal.keys("\r")
+        terminal.wait_for("markers.cpp:")
+        terminal.keys("\r")
+        terminal.wait_for(lambda text: "markers.cpp:" not in text)
+
+        terminal.keys("g")
+        terminal.wait_for("*GROWTH/s")
+        terminal.keys("c")
+        terminal.wait_for("*ALLOCS/s")
+        terminal.keys("m")
+        terminal.wait_for("*PEAK")
+        terminal.keys("\t")
+        terminal.wait_for("[threads]")
+        terminal.keys("\t")
+        terminal.wait_for("[scopes]")
+        terminal.keys("1")
+        terminal.wait_for("[stacks]")
+
+        terminal.keys("?")
+        terminal.wait_for("pays nothing")
+        terminal.keys("x")
+        terminal.wait_for("[stacks]")
+
+        terminal.keys("/nowhere_at_all\r")
+        terminal.wait_for("nothing here has that in a name")
+        terminal.keys("/GROWS\r")
+        terminal.wait_for("only 'GROWS'")
+        terminal.wait_for("cache_grows < steps")
+        terminal.keys("\x1b")
+        terminal.wait_for(lambda text: "only 'GROWS'" not in text)
+
+        terminal.keys("p")
+        terminal.wait_for("paused")
+        self.step(process)
+        terminal.keys("\x1b[B")  # draws again: still the old numbers
+        terminal.wait_for("31.2 KiB in 200 blocks")
+        terminal.keys("p")
+        terminal.wait_for("18.8 KiB in 150 blocks")
+        terminal.keys("q")
+        self.assertEqual(terminal.wait_for_end(), 0)
+        self.assertIn(b"\x1b[?25h", terminal.raw[-60:])  # the cursor is back
+
+    def test_program_ends(self):
+        process = self.start("steps")
+        terminal = self.screen("--interval", 50, process.pid)
+        terminal.wait_for("100 blocks")
+        os.kill(process.pid, signal.SIGKILL)
+        terminal.wait_for("ended")
+        self.assertIn("100 blocks", terminal.text)
+        terminal.keys("\r")
+        terminal.wait_for("markers.cpp:")
+        terminal.keys("q")
+        self.assertEqual(terminal.wait_for_end(), 0)
+
+    def test_sizes(self):
+        process = self.start("steps")
+        terminal = self.screen("--interval", 50, process.pid)
+        terminal.wait_for("cache_grows")
+        for lines, columns in ((1, 1), (2, 10), (3, 5), (5, 20), (7, 40), (60, 300), (24, 110)):
+            terminal.resize(lines, columns)
+            terminal.keys("\x1b[B")
+            if (lines, columns) == (60, 300):
+                terminal.wait_for(lambda text: "cache_grows < steps < main" in text and "PEAK" in text)
+            if columns == 40:
+                terminal.wait_for(lambda text: "LIVE" in text and "BLOCKS" not in text)
+        terminal.wait_for("cache_grows < steps < main")
+        terminal.keys("q")
+        self.assertEqual(terminal.wait_for_end(), 0)
+
+    def test_many_rows(self):
+        """More stacks than lines: the bar moves, and the table with it."""
+        process = self.start("many_stacks")
+        terminal = self.screen("--interval", 50, process.pid, lines=20)
+        terminal.wait_for("place<63u>")
+        self.assertNotIn("place<1u>", terminal.text)
+        terminal.keys("\x1b[4~")  # End
+        terminal.wait_for("place<1u>")
+        terminal.keys("\x1b[1~")  # Home
+        terminal.wait_for("place<63u>")
+        terminal.keys("\x1b[6~")  # a page down
+        terminal.wait_for(lambda text: "place<63u>" not in text)
+        terminal.keys("q")
+        self.assertEqual(terminal.wait_for_end(), 0)
+
+    def test_hostile_names(self):
+        """A program, a thread and an argument whose names are commands to a terminal."""
+        hostile = self.path("evil\x1b]0;owned\x07\x1b[2J\n")
+        shutil.copy(MARKERS, hostile)
+        process = self.start("threads", program=hostile)
+        for options in (["--text", "--count", "1"], ["--text", "--count", "1", "--per", "thread"]):
+            out = self.top(*options, process.pid).out
+            self.assertNotIn(b"\x1b", out)
+            self.assertNotIn(b"\x07", out)
+        self.assertNotIn(b"\x1b", ledger.execute([ledger.BIN, "ps"]).out)
+        terminal = self.screen("--interval", 50, process.pid)
+        terminal.wait_for(r"evil\x1b]0;owned\x07\x1b[2J\x0a")
+        terminal.keys("2")
+        terminal.wait_for("[threads]")
+        self.assertNotIn(b"]0;owned\x07", terminal.raw)
+        terminal.keys("/\xff\x1b[7mx\r")
+        terminal.keys("q")
+        self.assertEqual(terminal.wait_for_end(), 0)
+
+    def test_unknown_terminal(self):
+        process = self.start("steps")
+        for name in ("dumb", "no-such-terminal"):
+            terminal = self.screen("--count", 1, process.pid, TERM=name)
+            self.assertEqual(terminal.wait_for_end(), 0, terminal.raw)
+            self.assertIn(b"cache_grows < steps < main", terminal.raw)
+
+
+if __name__ == "__main__":
+    ledger.main()
