@@ -21,7 +21,7 @@
 namespace heapledger::wire {
 
 inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
-inline constexpr std::uint32_t segment_version = 3;
+inline constexpr std::uint32_t segment_version = 4;
 inline constexpr std::size_t header_bytes = 16384;
 
 struct region {
@@ -70,6 +70,21 @@ struct alignas(64) scope {
   std::uint64_t reserved[7];
 };
 static_assert(sizeof(scope) == 128);
+
+// What one writer freed in scopes of kind `by` that scopes of kind `owner` had allocated, where it was not one and the
+// same scope. Element 0 is what found no room.
+struct alignas(64) freer {
+  std::uint32_t owner;  // indices into scopes
+  std::uint32_t by;
+  std::uint32_t writer;  // + 1
+  std::uint32_t reserved0;
+  std::uint64_t frees;
+  std::uint64_t freed_bytes;
+  std::uint64_t late_frees;  // and of these, after the scope that allocated was closed
+  std::uint64_t late_bytes;
+  std::uint64_t reserved[2];
+};
+static_assert(sizeof(freer) == 64);
 
 // A stack is a path of nodes to the root, node 0. Parents come before their children. A node is the place of a return
 // address below its parent; place 0 is none. `where` is the return address in its low 48 bits, the module (index + 1)
@@ -205,7 +220,7 @@ struct segment_header {
   std::uint32_t command_bytes;
   std::uint32_t reserved0;
 
-  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes;
+  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes, freers;
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;
@@ -218,6 +233,7 @@ struct segment_header {
   std::uint32_t error_count;
   std::uint32_t string_bytes;
   std::uint32_t scope_count;
+  std::uint32_t freer_count;
 
   // The peak. While `threaded` is 0, `live_bytes` and `peak_bytes` lag behind: the truth is the sum over cells.
   alignas(64) std::uint32_t peak_epoch;

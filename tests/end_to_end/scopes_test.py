@@ -110,6 +110,26 @@ class Scopes(ScopesCase):
         self.assertEqual(len(stacks), 2, "ten queries allocate at two places")
         self.assertTrue(any("profile" in f["function"] for s in stacks for f in ledger.frames(s)))
 
+    def test_freers(self):
+        """Whose memory was freed by whom, and what outlived its scope."""
+        done = self.checked("scopes", "freers")
+        self.assert_scopes_balanced(done.report)
+        rows = {(*r["owner"], "by", *r["freed_by"]): (r["frees"], r["freed_bytes"], r["late_frees"], r["late_bytes"])
+                for r in done.report["freers"] if r["owner"] != r["freed_by"] or r["owner"]}
+        # the test's own thread is freed where it was not made
+        self.assertEqual(rows.pop(("by", "consumer")), (12, 12, 0, 0))
+        self.assertEqual(rows, {
+            ("producer", "by", "consumer"): (8, 800, 0, 0),
+            ("producer", "by"): (2, 200, 0, 0),
+            ("producer", "by", "producer"): (1, 100, 0, 0),
+            ("ended", "by", "consumer"): (9, 90, 7, 70),
+        })
+        text = ledger.execute([ledger.BIN, "report", done.files[0]]).out.decode()
+        self.assertRegex(text, r"\n  producer +consumer +800 B +8 +0 B\n")
+        self.assertRegex(text, r"\n  producer +\(in no scope\) +200 B +2 +0 B\n")
+        self.assertRegex(text, r"\n  ended +consumer +90 B +9 +70 B\n")
+        self.assertRegex(text, r"all closed; 30 B in 3 blocks outlived them\n")
+
     def test_text(self):
         profile = self.checked("scopes", "profile").files[0]
         text = ledger.execute([ledger.BIN, "report", profile]).out.decode()

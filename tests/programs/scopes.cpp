@@ -459,6 +459,37 @@ void many_kinds(unsigned, unsigned) {
   }
 }
 
+// Who frees whose memory: known numbers too.
+void freers(unsigned, unsigned) {
+  const scope producer("producer"), consumer("consumer"), other_producer("producer");
+  scope ended("ended");
+  std::array<void*, 12> blocks;
+  const auto fill = [&](const scope& in, std::size_t bytes) {
+    const enter inside(in);
+    for (void*& block : blocks) block = take(bytes);
+  };
+  const auto give_back = [&](std::size_t from, std::size_t to) {
+    for (; from < to; ++from) free(blocks[from]);
+  };
+  fill(producer, 100);
+  heapledger::run_in(consumer, [&] { give_back(0, 5); });
+  in_thread([&] { heapledger::run_in(consumer, [&] { give_back(5, 8); }); });
+  give_back(8, 10);
+  heapledger::run_in(producer, [&] { give_back(10, 11); });        // its own: no news
+  heapledger::run_in(other_producer, [&] { give_back(11, 12); });  // another of its kind
+  fill(ended, 10);
+  heapledger::run_in(consumer, [&] { give_back(0, 2); });
+  ended.close();
+  heapledger::run_in(consumer, [&] { give_back(2, 9); });
+  fill(scope::process(), 1);
+  heapledger::run_in(consumer, [&] {
+    blocks[0] = realloc(blocks[0], 3000);  // a free, and its own
+    give_back(0, 12);
+  });
+  void* last = heapledger::run_in(producer, [] { return take(50); });
+  heapledger::run_in(consumer, [&] { last = realloc(last, PTRDIFF_MAX); });  // fails: was not freed
+}
+
 // For the report: known numbers under known names.
 void profile(unsigned, unsigned) {
   const scope server("server"), request("request", failing(1 << 20), server);
@@ -492,6 +523,7 @@ constexpr test::test_case cases[] = {
     {"forked", forked},
     {"many_kinds", many_kinds},
     {"profile", profile},
+    {"freers", freers},
 };
 
 }  // namespace

@@ -58,6 +58,8 @@ inline profile full_profile() {
                .allocated_bytes_limit = 1LL << 40,
                .allocations_limit = 0},
               {.path = {"request", "index"}, .opened = 1}};
+  p.freers = {{.owner = {"request"}, .by = {}, .frees = 3, .freed_bytes = 300, .late_frees = 1, .late_bytes = 100},
+              {.owner = {"request", "index"}, .by = {"request"}, .frees = 1ULL << 40}};
   p.threads = {{4711, "caf\xc3\xa9", 0, {}, 1005, 1000, 4295031320, 2147547648},
                {4712, "worker", 1'000'000, 2'000'000, 2, 5, 32, 4104}};
   p.sizes = {{0, 0, 1}, {16, 31, 1001}, {1ULL << 63, UINT64_MAX, 1}};

@@ -95,6 +95,7 @@ class segment_builder {
     header.string_bytes = place(file, header.strings, strings);
     header.error_count = place(file, header.errors, errors);
     header.scope_count = place(file, header.scopes, scopes);
+    header.freer_count = place(file, header.freers, freers);
     header.file_bytes = file.size();
     if (change_header != nullptr) change_header(header);
     std::memcpy(file.data(), &header, sizeof header);
@@ -112,6 +113,7 @@ class segment_builder {
   std::vector<wire::module> modules;
   std::vector<wire::error> errors;
   std::vector<wire::scope> scopes = {wire::scope{}};
+  std::vector<wire::freer> freers = {wire::freer{}};
   std::string strings;
   void (*change_header)(wire::segment_header&) = nullptr;  // the last word before the header is written
 

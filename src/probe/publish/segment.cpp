@@ -21,7 +21,8 @@ constexpr int advice_populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 
 struct capacities {
   std::uint64_t nodes = 1u << 24, places = 1u << 20, accounts = 1u << 22, cells = 1u << 21, threads = 1u << 16,
-                writers = 1u << 15, modules = 1u << 14, strings = 1u << 24, errors = 1u << 12, scopes = 1u << 12;
+                writers = 1u << 15, modules = 1u << 14, strings = 1u << 24, errors = 1u << 12, scopes = 1u << 12,
+                freers = 1u << 13;
 
   void halve() {
     for (std::uint64_t* count : {&nodes, &places, &accounts, &cells, &threads, &writers, &strings})
@@ -40,6 +41,7 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
   at = place(header.writers, at, wanted.writers, sizeof(wire::writer));
   at = place(header.errors, at, wanted.errors, sizeof(wire::error));
   at = place(header.scopes, at, wanted.scopes, sizeof(wire::scope));
+  at = place(header.freers, at, wanted.freers, sizeof(wire::freer));
   at = place(header.modules, at, wanted.modules, sizeof(wire::module));
   at = place(header.strings, at, wanted.strings, 1);
   at = place(header.accounts, at, wanted.accounts, sizeof(wire::cell));
@@ -137,19 +139,21 @@ bool create_segment(const segment_options& options) {
   view(segment.strings, base, header.strings);
   view(segment.errors, base, header.errors);
   view(segment.scopes, base, header.scopes);
+  view(segment.freers, base, header.freers);
   segment.header = &header;
   strings_lock = 0;
   segment.bytes = bytes;
   const bool room = commit(segment.nodes, 1) && commit(segment.places, 1) && commit(segment.accounts, 1) &&
                     commit(segment.account_keys, 1) && commit(segment.cells, 1) && commit(segment.threads, 1) &&
                     commit(segment.writers, 1) && commit(segment.modules, 1) && commit(segment.strings, 1) &&
-                    commit(segment.errors, 1) && commit(segment.scopes, 1);
+                    commit(segment.errors, 1) && commit(segment.scopes, 1) && commit(segment.freers, 1);
   if (!room) {
     drop_segment();
     sys::unlink(options.path);
     return false;
   }
   header.node_count = header.place_count = header.account_count = header.thread_count = header.scope_count = 1;
+  header.freer_count = 1;
   header.string_bytes = 1;
   header.header_size = wire::header_bytes;
   header.file_bytes = bytes;

@@ -41,6 +41,7 @@ struct segment_view {
   table<char> strings;
   table<wire::error> errors;
   table<wire::scope> scopes;
+  table<wire::freer> freers;
 };
 
 extern segment_view segment;

@@ -262,6 +262,7 @@ void reset_scopes() {
   look_at = fewest_to_look_through;
   barrier_known = barrier_works = false;
   reset_bindings();
+  reset_freers();
   reset_kinds();
 }
 

@@ -107,6 +107,7 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
     indices.push_back(i);
     counts.push_back(accounts[i]);
   }
+  scopes.add_freers(segment, to);
   const auto nodes = build_stack_tree(segment, indices, to);
   for (std::size_t i = 0; i < indices.size(); ++i)
     to.stacks.push_back({.id = indices[i],

@@ -42,6 +42,7 @@ class checked_layout {
     add<char>("strings", header.strings, header.string_bytes);
     add<wire::error>("errors", header.errors, header.error_count);
     add<wire::scope>("scopes", header.scopes, header.scope_count);
+    add<wire::freer>("freers", header.freers, header.freer_count);
     check_overlap();
     std::uint64_t total = 0;
     for (const auto& part : extents_) {
@@ -181,6 +182,7 @@ segment_copy copy_segment(const segment_file& file) {
   read_region(file, header.modules, header.module_count, copy.modules);
   read_region(file, header.errors, header.error_count, copy.errors);
   read_region(file, header.scopes, header.scope_count, copy.scopes);
+  read_region(file, header.freers, header.freer_count, copy.freers);
   read_region(file, header.strings, header.string_bytes, copy.strings);
   return copy;
 }

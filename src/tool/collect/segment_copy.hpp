@@ -62,6 +62,7 @@ struct segment_copy {
   std::vector<wire::module> modules;
   std::vector<wire::error> errors;
   std::vector<wire::scope> scopes;
+  std::vector<wire::freer> freers;
   std::string strings;
 
   std::string_view text(std::uint32_t offset) const;  // NUL-terminated; empty where out of bounds
