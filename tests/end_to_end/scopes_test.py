@@ -8,7 +8,8 @@ import ledger
 
 EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"))
 CASES = {
-    "scopes": ["credits", "entry_points", "nested", "peak", "outliving", "threads", "churn", "alternating", "moves", "forked", "many_kinds"],
+    "scopes": ["credits", "entry_points", "nested", "peak", "threads", "alternating", "moves", "forked", "many_kinds"],
+    "scope_lives": ["outliving", "churn", "resized_last", "passing_through", "odd_moments", "unloaded", "moved_out", "closed_with_leases"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds", "last_byte", "overshoot"],
     "coroutines": ["resumed", "destroyed", "hopping"],
     "expectations": ["plain", "googletest"],
@@ -52,6 +53,16 @@ class Scopes(ScopesCase):
                         if "scopes" in r:
                             self.assert_scopes_balanced(r)
 
+    def test_few_scopes_in_turn(self):
+        for count in ("2", "5"):
+            self.checked("scopes", "alternating", count, "100000")
+
+    def test_moved_out_of_scopes(self):
+        """Blocks of unloaded code that are moved out of scopes take one account together."""
+        r = self.checked("scope_lives", "moved_out", "200").report
+        outside = [s for s in r["stacks"] if not s["scope"] and s["allocated_bytes"] == 20000]
+        self.assertEqual([s["allocations"] for s in outside], [200])
+
     def test_cases_without_stacks(self):
         for case in ("credits", "entry_points", "peak", "threads"):
             with self.subTest(case=case):
@@ -84,8 +95,8 @@ class Scopes(ScopesCase):
 
     def test_a_million_scopes(self):
         """What the books take depends on how many scopes live at once, not on how many there were."""
-        few = self.checked("scopes", "recycling", "10000").report
-        many = self.checked("scopes", "recycling", "1000000").report
+        few = self.checked("scope_lives", "recycling", "10000").report
+        many = self.checked("scope_lives", "recycling", "1000000").report
         self.assertEqual(sum(s["opened"] for s in many["scopes"] if s["scope"]), 1000200)
         self.assertEqual(sum(s["closed"] for s in many["scopes"] if s["scope"]), 1000200)
         self.assertGreaterEqual(many["totals"]["allocations"] - few["totals"]["allocations"], 2 * 990000)
