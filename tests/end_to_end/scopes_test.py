@@ -97,7 +97,7 @@ class Scopes(ScopesCase):
         """What the books take depends on how many scopes live at once, not on how many there were."""
         few = self.checked("scope_lives", "recycling", "10000").report
         many = self.checked("scope_lives", "recycling", "1000000").report
-        self.assertEqual(sum(s["opened"] for s in many["scopes"] if s["scope"]), 1000200)
+        self.assertEqual(sum(s["opened"] for s in many["scopes"] if s["scope"] not in ([], ["before main"])), 1000200)
         self.assertEqual(sum(s["closed"] for s in many["scopes"] if s["scope"]), 1000200)
         self.assertGreaterEqual(many["totals"]["allocations"] - few["totals"]["allocations"], 2 * 990000)
         self.assertLessEqual(many["profiler"]["own_bytes"], few["profiler"]["own_bytes"] + (1 << 20))
