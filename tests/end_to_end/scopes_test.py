@@ -190,8 +190,27 @@ class Examples(ScopesCase):
                 and any("handle" in f["function"] for f in ledger.frames(s))]
         self.assertGreaterEqual(ledger.total(rows, "allocated_bytes"), 21600 * 30 * 101, "what 30 rows take, each request")
 
+    def test_three_limits(self):
+        self.assertEqual(self.example("three_limits"), [
+            "limit on live bytes: 1000", "limit on allocations: unlimited", "remaining allocations: 5",
+            "1001 bytes at once: no", *["1000 bytes again: yes"] * 3, "1000 bytes again: no", "allocated: 3000", "live: 0",
+            "remaining bytes: 0", "remaining allocations: 2", "exceeded: yes, and above it: no", "a page: yes, another: no",
+            "since then: 7"])
+
+    def test_cancelled_work(self):
+        self.assertEqual(self.example("cancelled_work"), [
+            "greedy request: stopped early", "modest request: goes on", "modest request: woken up"])
+
+    def test_many_scopes(self):
+        self.assertEqual(self.example("many_scopes"), [
+            "100000 scopes with 24 bytes each", "100000 of them are gone, 1100000 allocations in all"])
+
+    def test_periodic_report(self):
+        self.assertEqual(self.example("periodic_report"), [
+            "5000 bytes, the task is at work", "the task has ended, and left its result", "0 bytes"])
+
     def test_without_the_probe(self):
-        for name in ("two_tasks", "nested_limits", "limited_requests"):
+        for name in ("two_tasks", "nested_limits", "limited_requests", "three_limits", "cancelled_work", "many_scopes", "periodic_report"):
             self.assertEqual(ledger.execute([os.path.join(EXAMPLES, f"example_{name}")]).status, 0)
 
 
