@@ -10,7 +10,7 @@ EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"
 CASES = {
     "scopes": ["credits", "entry_points", "nested", "peak", "threads", "alternating", "moves", "forked", "many_kinds"],
     "scope_lives": ["outliving", "churn", "resized_last", "passing_through", "odd_moments", "unloaded", "moved_out", "closed_with_leases"],
-    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds", "last_byte", "overshoot"],
+    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds", "last_byte", "overshoot", "many_leases"],
     "coroutines": ["resumed", "destroyed", "hopping"],
     "expectations": ["plain", "googletest"],
     "scope_reports": ["schedule", "thread"],
