@@ -48,6 +48,9 @@ void repair(std::string& file) {
   place<char>(header.strings, header.string_bytes, at, 1);
   place<wire::error>(header.errors, header.error_count, at, 1);
   place<wire::scope>(header.scopes, header.scope_count, at, 1);
+  place<wire::pool_kind>(header.pool_kinds, header.pool_kind_count, at, 1);
+  place<wire::pool>(header.pools, header.pool_count, at, 1);
+  place<wire::pool_site>(header.pool_sites, header.pool_site_count, at, 1);
   file.resize(std::max(file.size(), at));
   std::memcpy(file.data(), &header, sizeof header);
 }

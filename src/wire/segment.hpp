@@ -1,8 +1,8 @@
 // The segment: one file per process, mapped MAP_SHARED by the probe, read from outside by the tool.
 //
-// The probe is its only writer and never waits for a reader. A reader copies what it needs, checks every index
-// against the capacities in *its own* copy of the header, and only then uses it: the file may come from a crashed,
-// a still running, or a hostile process.
+// The probe is its only writer, but for the requests in watch.hpp, and never waits for a reader. A reader copies what
+// it needs, checks every index against the capacities in *its own* copy of the header, and only then uses it: the file
+// may come from a crashed, a still running, or a hostile process.
 //
 //   header (one page) | regions, each an array with a capacity fixed at creation and a count that only grows
 //
@@ -17,6 +17,8 @@
 
 #include <cstddef>
 #include <cstdint>
+
+#include "wire/watch.hpp"
 
 namespace heapledger::wire {
 
@@ -146,6 +148,55 @@ struct module {
 };
 static_assert(sizeof(module) == 128);
 
+// What a pool counts itself, with relaxed stores and adds: the layout of heapledger_pool_counters.
+struct pool_counters {
+  std::uint64_t size_bytes;
+  std::uint64_t chunk_bytes;
+  std::uint64_t allocations;
+  std::uint64_t frees;
+  std::uint64_t allocated_bytes;  // as asked for
+  std::uint64_t page_bytes;
+  std::uint64_t pages;
+  std::uint64_t arenas;
+  std::uint64_t sizes[32];  // by bit width
+  std::uint64_t peak_page_bytes;
+  std::uint64_t reserved[7];
+};
+static_assert(sizeof(pool_counters) == 384);
+
+// All pools of one name and chunk size. Element 0 is unused. `ended` adds up those that are gone.
+struct alignas(64) pool_kind {
+  std::uint32_t name;  // offset into strings; NUL terminated
+  std::uint32_t reserved0;
+  std::uint64_t chunk_bytes;
+  std::uint64_t opened;
+  std::uint64_t closed;
+  std::uint64_t reserved[4];
+  pool_counters ended;
+};
+static_assert(sizeof(pool_kind) == 448);
+
+struct alignas(64) pool {
+  std::uint32_t kind;  // 0: no pool, or no longer
+  std::uint32_t reserved0;
+  std::uint64_t reserved[7];
+  pool_counters counters;
+};
+static_assert(sizeof(pool) == 448);
+
+// What one stack took from pools of one kind that tell who allocates. Element 0 takes what has no place of its own.
+struct alignas(64) pool_site {
+  std::uint32_t kind;
+  std::uint32_t node;
+  std::uint64_t path;  // the probe's own
+  std::uint64_t allocations;
+  std::uint64_t allocated_bytes;
+  std::uint64_t frees;
+  std::uint64_t freed_bytes;
+  std::uint64_t reserved[2];
+};
+static_assert(sizeof(pool_site) == 64);
+
 enum class error_kind : std::uint32_t { none, double_free, mismatch, overflow };
 struct error {
   error_kind kind;
@@ -172,6 +223,7 @@ enum class loss : std::uint32_t {
   errors_full,        // errors (double free, mismatch, overflow) beyond the table
   segment_full,       // the file system had no room to grow the segment
   scopes_full,        // scopes that could not be made; what they would be charged goes to their parents
+  pools_full,         // pools, or stacks in them, that could not be shown
   count
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
@@ -220,7 +272,10 @@ struct segment_header {
   std::uint32_t command_bytes;
   std::uint32_t reserved0;
 
-  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes, freers;
+  region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes;
+  region pool_kinds, pools, pool_sites;
+  region watch_marks, watch_suspects, watch_slots, watch_arms;  // see watch.hpp; their counts are in it too
+  region freers;
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;
@@ -233,6 +288,9 @@ struct segment_header {
   std::uint32_t error_count;
   std::uint32_t string_bytes;
   std::uint32_t scope_count;
+  std::uint32_t pool_kind_count;
+  std::uint32_t pool_count;
+  std::uint32_t pool_site_count;
   std::uint32_t freer_count;
 
   // The peak. While `threaded` is 0, `live_bytes` and `peak_bytes` lag behind: the truth is the sum over cells.
@@ -253,6 +311,9 @@ struct segment_header {
   check_result check;
 
   fold_journal folds[fold_stripes];
+
+  watch_request watch_asked;
+  watch_answer watch;
 };
 static_assert(sizeof(segment_header) <= header_bytes);
 

@@ -18,6 +18,7 @@ OPERATORS = re.compile(r"_Z(nw|na|dl|da)[A-Za-z0-9_]*$")
 FAST = ("malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "calloc")
 
 
+HEADERS = os.path.join(os.path.dirname(__file__), "..", "..", "include", "heapledger")
 LOCKING = re.compile(r"lock|xchg   %[er]|syscall")
 
 
@@ -35,13 +36,15 @@ class GeneratedCode(unittest.TestCase):
         others = {name for name in names if not OPERATORS.match(name)}
         ours = {name for name in others if name.startswith("heapledger_")}
         self.assertEqual(others - ours, C_FUNCTIONS | EXEC_FUNCTIONS)
-        self.assertEqual(ours, self.declared(), "what heapledger.h declares")
+        self.assertEqual(ours, self.declared(), "what the headers declare")
         self.assertEqual(len(names - others), 20, "operators new and delete")
 
     def declared(self):
-        header = os.path.join(os.path.dirname(__file__), "..", "..", "include", "heapledger", "heapledger.h")
-        with open(header, encoding="utf-8") as file:
-            return set(re.findall(r"^[\w *]+[ *](heapledger_\w+)\(", file.read(), re.MULTILINE))
+        found = set()
+        for name in ("heapledger.h", os.path.join("pool", "publish.hpp")):
+            with open(os.path.join(HEADERS, name), encoding="utf-8") as file:
+                found |= set(re.findall(r"^[\w:\[\] *]+[ *](heapledger_\w+)\(", file.read(), re.MULTILINE))
+        return found
 
     def test_thread_local_storage(self):
         self.assertNotIn("__tls_get_addr", run("nm", "-D", PROBE))

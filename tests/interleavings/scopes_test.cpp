@@ -11,6 +11,7 @@
 #include "probe/account/cells.hpp"
 #include "probe/account/errors.hpp"
 #include "probe/account/registry.hpp"
+#include "probe/account/watch_view.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/hook/process.hpp"
 #include "probe/publish/stack_tree.hpp"
@@ -20,6 +21,11 @@
 #include "probe/unwind/rule_cache.hpp"
 
 namespace heapledger::probe {
+
+// No leak watch here.
+constinit watch_view watching = {0, 0};
+void heed_watch() {}
+
 namespace {
 
 constexpr std::size_t bytes = 10;

@@ -58,6 +58,20 @@ inline profile full_profile() {
                .allocated_bytes_limit = 1LL << 40,
                .allocations_limit = 0},
               {.path = {"request", "index"}, .opened = 1}};
+  p.pools = {{.name = "requests",
+              .chunk_bytes = 48,
+              .opened = 3,
+              .closed = 2,
+              .allocations = 1100,
+              .frees = 90,
+              .allocated_bytes = 44000,
+              .pages = 2,
+              .page_bytes = 131072,
+              .peak_page_bytes = 1 << 20,
+              .arenas = 1,
+              .sizes = {{32, 63, 1100}},
+              .sites = {{2, 1000, 40000, 0, 0}, {4, 100, 4000, 90, 3600}}},
+             {.name = "", .chunk_bytes = 16, .opened = 1}};
   p.freers = {{.owner = {"request"}, .by = {}, .frees = 3, .freed_bytes = 300, .late_frees = 1, .late_bytes = 100},
               {.owner = {"request", "index"}, .by = {"request"}, .frees = 1ULL << 40}};
   p.threads = {{4711, "caf\xc3\xa9", 0, {}, 1005, 1000, 4295031320, 2147547648},

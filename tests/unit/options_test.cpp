@@ -176,13 +176,27 @@ TEST(report_options, wrong_usage_says_what_to_type) {
   EXPECT_SAYS(refusal({"report", "--jsn", "a"}), "did you mean --json?");
 }
 
+TEST(html_options, name_the_page) {
+  const auto plain = std::get<html_options>(parsed({"html", "a.hlp"}));
+  EXPECT_EQ(plain.file, "a.hlp");
+  EXPECT_EQ(plain.output, "");
+  EXPECT_FALSE(plain.force);
+  const auto full = std::get<html_options>(
+      parsed({"html", "-f", "--output=b.html", "--debug-path", "x", "--debug-path", "y", "a.hlp"}));
+  EXPECT_EQ(full.output, "b.html");
+  EXPECT_TRUE(full.force);
+  EXPECT_EQ(full.debug_paths, (std::vector<std::string>{"x", "y"}));
+  EXPECT_SAYS(refusal({"html"}), "which profile?");
+  EXPECT_SAYS(refusal({"html", "--ouput", "b", "a"}), "did you mean --output?");
+}
+
 TEST(commands, unknown_ones_get_a_suggestion) {
   EXPECT_SAYS(refusal({"rport"}), "did you mean report?");
   EXPECT_SAYS(refusal({"rnu", "ls"}), "did you mean run?");
   EXPECT_SAYS(refusal({"--verison"}), "did you mean --version?");
   EXPECT_SAYS(refusal({"xyzzy"}), "heapledger --help");
   for (const char* later :
-       {"html", "top", "diff", "export", "leaks", "attach", "detach", "start", "stop", "snapshot", "mark", "ps"}) {
+       {"top", "diff", "export", "leaks", "attach", "detach", "start", "stop", "snapshot", "mark", "ps"}) {
     EXPECT_SAYS(refusal({later}), "not in this version");
   }
 }

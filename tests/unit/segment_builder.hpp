@@ -95,6 +95,13 @@ class segment_builder {
     header.string_bytes = place(file, header.strings, strings);
     header.error_count = place(file, header.errors, errors);
     header.scope_count = place(file, header.scopes, scopes);
+    header.pool_kind_count = place(file, header.pool_kinds, pool_kinds);
+    header.pool_count = place(file, header.pools, pools);
+    header.pool_site_count = place(file, header.pool_sites, pool_sites);
+    place(file, header.watch_marks, watch_marks);
+    header.watch_asked.suspect_count = place(file, header.watch_suspects, watch_suspects);
+    header.watch.slot_count = place(file, header.watch_slots, watch_slots);
+    place(file, header.watch_arms, watch_arms);
     header.freer_count = place(file, header.freers, freers);
     header.file_bytes = file.size();
     if (change_header != nullptr) change_header(header);
@@ -113,6 +120,13 @@ class segment_builder {
   std::vector<wire::module> modules;
   std::vector<wire::error> errors;
   std::vector<wire::scope> scopes = {wire::scope{}};
+  std::vector<wire::pool_kind> pool_kinds;
+  std::vector<wire::pool> pools;
+  std::vector<wire::pool_site> pool_sites;
+  std::vector<std::uint32_t> watch_marks;
+  std::vector<wire::watch_suspect> watch_suspects;
+  std::vector<wire::watch_slot> watch_slots;
+  std::vector<wire::watch_arm> watch_arms;
   std::vector<wire::freer> freers = {wire::freer{}};
   std::string strings;
   void (*change_header)(wire::segment_header&) = nullptr;  // the last word before the header is written

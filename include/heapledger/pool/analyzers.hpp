@@ -89,6 +89,7 @@ struct leak_list : no_analyzer {
 // Several at once, in this order.
 template <class... Analyzer>
 struct analyzers : Analyzer... {
+  void opened(const pool_identity& pool) { (Analyzer::opened(pool), ...); }
   void allocated(void* chunk, std::size_t bytes, auto* header) { (Analyzer::allocated(chunk, bytes, header), ...); }
   void freed(void* chunk, auto* header) { (Analyzer::freed(chunk, header), ...); }
   void leaked(void* chunk, auto* header) { (Analyzer::leaked(chunk, header), ...); }

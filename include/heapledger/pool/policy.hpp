@@ -10,6 +10,8 @@
 
 namespace heapledger {
 
+struct pool_identity;
+
 struct no_header {};
 
 template <class H>
@@ -17,6 +19,8 @@ concept pool_header = std::is_object_v<H> && std::is_nothrow_default_constructib
     std::is_nothrow_destructible_v<H> && std::same_as<H, std::remove_cv_t<H>>;
 
 struct no_analyzer {
+  // Before everything else, once: the pool is about to make its first arena. Not with `bypass`.
+  static constexpr void opened(const pool_identity& /*pool*/) noexcept {}
   // A chunk came, or is about to go. `bytes` is what was asked for; `header` is null where the pool has none.
   static constexpr void allocated(void* /*chunk*/, std::size_t /*bytes*/, auto* /*header*/) noexcept {}
   static constexpr void freed(void* /*chunk*/, auto* /*header*/) noexcept {}
@@ -33,7 +37,9 @@ struct no_analyzer {
 };
 
 template <class A, class Header = no_header>
-concept pool_analyzer = std::default_initializable<A> && requires(A a, void* chunk, Header* header, std::size_t bytes) {
+concept pool_analyzer = std::default_initializable<A> &&
+    requires(A a, void* chunk, Header* header, std::size_t bytes, const pool_identity& identity) {
+  a.opened(identity);
   a.allocated(chunk, bytes, header);
   a.freed(chunk, header);
   a.leaked(chunk, header);

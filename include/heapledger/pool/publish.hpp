@@ -1,17 +1,22 @@
-// How a pool shows itself to a profiler: three weak functions that whoever profiles may define, and an analyzer that
-// calls them.
+// How a pool shows itself to a profiler: an analyzer that counts where the profiler reads, and the weak functions that
+// the profiler defines. heapledger's probe does; its report, top and page show such pools as heaps of their own.
 //
-// A program with a `published` pool links and runs without a profiler: the counters are then the pool's own. With one,
-// they are where the profiler reads them from outside, and it may walk the stack at each event. The C names and the
-// layout of heapledger_pool_counters are a contract: fields are added at the end only, and `size_bytes` says how many
-// there are.
+//   heapledger::pool<48, mode, heapledger::no_header, heapledger::published<>> pool("requests");         // how much
+//   heapledger::pool<48, mode, heapledger::allocation_site, heapledger::published<>> pool("requests");   // and from
+//   where
+//
+// A program with a `published` pool links and runs without a profiler: the counters are then the pool's own. The C
+// names and the layout of heapledger_pool_counters are a contract: fields are added at the end only, and `size_bytes`
+// says how many there are.
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
 #include "policy.hpp"
+#include "violation.hpp"
 
 extern "C" {
 
@@ -27,21 +32,33 @@ struct heapledger_pool_counters {
   std::uint64_t pages;
   std::uint64_t arenas;
   std::uint64_t sizes[32];  // allocations by the bit width of their size
+  std::uint64_t peak_page_bytes;
 };
 
 // Where the pool shall count, or null: then it counts for itself. `name` may be null, and need not outlive the call.
 [[gnu::weak]] heapledger_pool_counters* heapledger_pool_open(const char* name, std::size_t chunk_bytes);
 // The pool is gone; its counters may be reused.
 [[gnu::weak]] void heapledger_pool_close(heapledger_pool_counters* counters);
-// A chunk came, or is about to go. Called only for pools that heapledger_pool_open gave counters to.
-[[gnu::weak]] void heapledger_pool_allocated(heapledger_pool_counters* counters, const void* chunk, std::size_t bytes);
-[[gnu::weak]] void heapledger_pool_freed(heapledger_pool_counters* counters, const void* chunk);
+// A chunk came: the profiler walks the stack, and may name it by a number that is not 0. Called only for pools that
+// heapledger_pool_open gave counters to, and whose header has room for the number.
+[[gnu::weak]] std::uint32_t heapledger_pool_allocated(heapledger_pool_counters* counters, const void* chunk,
+                                                      std::size_t bytes);
+// Such a chunk is about to go. `site` and `bytes` are what heapledger_pool_allocated answered and was told.
+[[gnu::weak]] void heapledger_pool_freed(heapledger_pool_counters* counters, const void* chunk, std::uint32_t site,
+                                         std::size_t bytes);
 
 }  // extern "C"
 
 namespace heapledger {
 
-// An analyzer. Nothing is shown before publish_as.
+// A header: what the profiler calls the stack that allocated the chunk. Costs a walk of the stack at each allocation
+// where a profiler is there, and nothing but its eight bytes elsewhere.
+struct allocation_site {
+  std::uint32_t site = 0;
+  std::uint32_t bytes = 0;
+};
+
+// An analyzer: counts, and shows the pool under its name from its first allocation on.
 template <bool Concurrent = true>
 class published : public no_analyzer {
  public:
@@ -52,10 +69,12 @@ class published : public no_analyzer {
     if (shown_ != nullptr && is_there(&heapledger_pool_close)) heapledger_pool_close(shown_);
   }
 
-  // Before the first allocation.
-  void publish_as(const char* name, std::size_t chunk_bytes) {
+  void opened(const pool_identity& pool) noexcept { publish_as(pool.name, pool.chunk_bytes); }
+  // By another name: before the first allocation. A second call does nothing.
+  void publish_as(const char* name, std::size_t chunk_bytes) noexcept {
+    if (own_.chunk_bytes != 0) return;
     own_.chunk_bytes = chunk_bytes;
-    if (shown_ == nullptr && is_there(&heapledger_pool_open)) shown_ = heapledger_pool_open(name, chunk_bytes);
+    if (is_there(&heapledger_pool_open)) shown_ = heapledger_pool_open(name, chunk_bytes);
     if (shown_ != nullptr) {
       shown_->size_bytes = sizeof own_;
       shown_->chunk_bytes = chunk_bytes;
@@ -63,23 +82,36 @@ class published : public no_analyzer {
   }
   const heapledger_pool_counters& counters() const noexcept { return shown_ != nullptr ? *shown_ : own_; }
 
-  void allocated(void* chunk, std::size_t bytes, auto*) noexcept {
+  template <class Header>
+  void allocated(void* chunk, std::size_t bytes, Header* header) noexcept {
     heapledger_pool_counters& to = target();
     add(to.allocations, 1);
     add(to.allocated_bytes, bytes);
     const auto width = static_cast<std::size_t>(std::bit_width(bytes));
     add(to.sizes[width < 32 ? width : 31], 1);
-    if (shown_ != nullptr && is_there(&heapledger_pool_allocated)) heapledger_pool_allocated(shown_, chunk, bytes);
+    if constexpr (std::derived_from<Header, allocation_site>) {
+      if (shown_ == nullptr || !is_there(&heapledger_pool_allocated)) return;
+      header->bytes = static_cast<std::uint32_t>(bytes);
+      header->site = heapledger_pool_allocated(shown_, chunk, bytes);
+    }
   }
-  void freed(void* chunk, auto*) noexcept {
-    if (shown_ != nullptr && is_there(&heapledger_pool_freed)) heapledger_pool_freed(shown_, chunk);
+  template <class Header>
+  void freed(void* chunk, Header* header) noexcept {
+    if constexpr (std::derived_from<Header, allocation_site>) {
+      if (header->site != 0 && is_there(&heapledger_pool_freed))
+        heapledger_pool_freed(shown_, chunk, header->site, header->bytes);
+    }
     add(target().frees, 1);
   }
   void arena_created(const void*) noexcept { add_shared(target().arenas, 1); }
   void arena_destroyed(const void*) noexcept { add_shared(target().arenas, -std::uint64_t{1}); }
   void page_allocated(void*, std::size_t bytes) noexcept {
     add_shared(target().pages, 1);
-    add_shared(target().page_bytes, bytes);
+    const std::uint64_t now = __atomic_add_fetch(&target().page_bytes, bytes, __ATOMIC_RELAXED);
+    std::uint64_t peak = __atomic_load_n(&target().peak_page_bytes, __ATOMIC_RELAXED);
+    while (now > peak && !__atomic_compare_exchange_n(&target().peak_page_bytes, &peak, now, true, __ATOMIC_RELAXED,
+                                                      __ATOMIC_RELAXED)) {
+    }
   }
   void page_freed(void*, std::size_t bytes) noexcept {
     add_shared(target().pages, -std::uint64_t{1});

@@ -42,6 +42,7 @@ class one_arena {
   HEAPLEDGER_POOL_COLD link* first_or_refill(Pool& pool) {
     if (!created_) {
       created_ = true;
+      pool.analyzer().opened(pool.identity());
       pool.analyzer().arena_created(&arena_);
     }
     return arena_.refill(pool);

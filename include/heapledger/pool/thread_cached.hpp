@@ -215,6 +215,7 @@ class arena_per_thread {
       of.analyzer().arena_stale(static_cast<arena<Layout>*>(arena_left));
       of.threads().make_stale(arena_left);
     };
+    if (all_ == nullptr) pool.analyzer().opened(pool.identity());
     one->next_of_pool = all_;
     all_ = one;
     pool.analyzer().arena_created(static_cast<arena<Layout>*>(one));

@@ -3,6 +3,8 @@
 // Which path an account has stands in its key, where the look at the account's owner needs the same cache line.
 #pragma once
 
+#include "probe/base/attributes.hpp"
+
 #include "probe/publish/id_index.hpp"
 #include "probe/publish/segment.hpp"
 
@@ -28,6 +30,6 @@ class account_index {
   id_index ids_;
 };
 
-extern account_index accounts;
+HL_INTERNAL extern account_index accounts;
 
 }  // namespace heapledger::probe

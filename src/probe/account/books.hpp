@@ -19,11 +19,11 @@ namespace heapledger::probe {
 struct alignas(4096) process_page {
   std::uint64_t generation;
 };
-extern process_page process;
+HL_INTERNAL extern process_page process;
 
 struct thread_scopes;  // probe/scope/slots.hpp
 void forget_scope_accounts(thread_scopes& of);
-extern wire::cell no_cell;  // never settled, so that no fast path books there
+HL_INTERNAL extern wire::cell no_cell;  // never settled, so that no fast path books there
 
 struct books {
   // What a thread must find in its books to go on: the process's generation. `busy`, while an event is being booked.
@@ -57,6 +57,7 @@ struct books {
   bool gated;               // in a scope with a budget
   thread_scopes* scopes;    // nullptr until this thread met a scope
   books* next_made;         // of all books ever made
+  std::uint64_t watch_random;
   stack_walk stack;
   recent_accounts recent;
 
@@ -67,6 +68,9 @@ struct books {
   }
   void forget_code() {
     stack.forget();
+    forget_accounts();
+  }
+  void forget_accounts() {
     recent.forget();
     forget_recent();
     if (scopes != nullptr) forget_scope_accounts(*scopes);
@@ -86,7 +90,7 @@ HL_HOT void take_back_pair(std::uint64_t& count, std::uint64_t bytes) {
   _mm_store_si128(pair, _mm_sub_epi64(_mm_load_si128(pair), delta));
 }
 
-extern std::uint32_t peak_epoch;  // the header's, mirrored where no reader's cache line is
+HL_INTERNAL extern std::uint32_t peak_epoch;  // the header's, mirrored where no reader's cache line is
 
 HL_HOT bool peak_settled(const wire::cell& cell) {
   return cell.peak_epoch == __atomic_load_n(&peak_epoch, __ATOMIC_RELAXED);
@@ -106,8 +110,13 @@ HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account);
 HL_COLD void peak_passed(books& own);   // live > peak_mark, before a free
 HL_COLD void publish_live(books& own);  // live left (publish_below, publish_above)
 
+// The only books ever made, by their id, as long as there are no others and no scopes: what it finds in a tag is its
+// own. In a program of many stacks the account's key is a cache line that need not be waited for.
+HL_INTERNAL extern std::uint32_t sole_writer;
+inline constexpr std::uint32_t no_sole_writer = UINT32_MAX;
+
 // What scope/ does for events once a scope was made.
-extern bool scopes_in_use;
+HL_INTERNAL extern bool scopes_in_use;
 void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes);
 HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes);
 HL_COLD bool scope_peak_passed(books& own);                 // false: the process's own mark is not passed
@@ -128,8 +137,9 @@ HL_HOT wire::cell& books::cell_of(std::uint32_t account) {
   return delta_cell_slow(*this, account);
 }
 
+// Of twice the size and one the highest bit stands where that of the size has its number, and for 0 there is one.
 HL_HOT unsigned size_bucket(std::size_t bytes) {
-  return bytes == 0 ? 0 : 64 - __builtin_clzl(bytes);
+  return 63 - static_cast<unsigned>(__builtin_clzl(2 * bytes + 1));
 }
 
 // The rest of an event, once its cell is known and settled.

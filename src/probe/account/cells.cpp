@@ -2,6 +2,7 @@
 
 #include "probe/account/account_index.hpp"
 #include "probe/account/tag.hpp"
+#include "probe/account/watch_view.hpp"
 #include "probe/base/lock.hpp"
 
 namespace heapledger::probe {
@@ -240,12 +241,24 @@ void forget_paths() {
   accounts.forget_unloaded();
 }
 
+namespace {
+HL_COLD account_cell suspect_cell(books& own, std::uint32_t account) {
+  own.forget_recent();
+  return {account, &no_cell};
+}
+}  // namespace
+
 account_cell other_account_cell(books& own, std::uint64_t path) {
-  if (HL_UNLIKELY(own.scopes != nullptr && in_scope(own))) return scope_account_cell(own, path);
+  if (HL_UNLIKELY(own.scopes != nullptr && in_scope(own))) {
+    const account_cell found = scope_account_cell(own, path);
+    return is_suspect(found.account) ? suspect_cell(own, found.account) : found;
+  }
   recent_accounts::entry& known = own.recent.of(path);
   if (known.path != path) {
     std::uint32_t account = accounts.find(path);
     if (HL_UNLIKELY(account == 0)) account = make_account(own, path);
+    look_at_watch();
+    if (is_suspect(account)) return suspect_cell(own, account);
     known = {path, account, segment.account_keys[account].owner == own.id};
     own.recent.missed();
   }

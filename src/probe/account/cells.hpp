@@ -16,6 +16,7 @@ struct account_cell {
   wire::cell* cell;
 };
 
+// For a suspect of the leak watch the cell is no_cell: such an allocation is offered to the watch first.
 account_cell other_account_cell(books& own, std::uint64_t path);
 
 // In a scope: made by scope/.

@@ -1,5 +1,6 @@
 #include "probe/account/large_blocks.hpp"
 
+#include "probe/account/watch_view.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/publish/segment.hpp"
@@ -57,6 +58,7 @@ shard& shard_of(std::uint64_t address) {
 }  // namespace
 
 bool add_large(const large_block& block) {
+  look_at_watch();
   shard& in = shard_of(block.address);
   lock_guard held(in.lock);
   if ((in.slots == nullptr || in.count * 4 > in.mask() * 3) && !in.grow() &&

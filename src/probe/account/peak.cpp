@@ -8,6 +8,7 @@
 // lifts the sum above the known peak opens the epoch. The peak is then known within threads times hold_back_bytes.
 #include "probe/account/books.hpp"
 #include "probe/account/registry.hpp"
+#include "probe/account/watch_view.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/base/syscalls.hpp"
 
@@ -18,6 +19,7 @@ constinit std::uint32_t peak_epoch = 0;
 namespace {
 
 constexpr std::int64_t hold_back_bytes = 32 * 1024;
+constexpr std::int64_t watching_bytes = 4 * 1024;  // the leak watch is answered at publications, among others
 
 void open_epoch(wire::segment_header& header) {
   // A cell that still sees the old epoch books its event as part of the peak: within the stated error.
@@ -44,10 +46,12 @@ HL_COLD void publish_live(books& own) {
   wire::segment_header& header = *segment.header;
   const std::int64_t now = __atomic_add_fetch(&header.live_bytes, own.live - own.published, __ATOMIC_RELAXED);
   own.published = own.live;
-  own.publish_above = own.live + hold_back_bytes;
-  own.publish_below = own.live - hold_back_bytes;
+  const std::int64_t step = watching.mark_count == 0 ? hold_back_bytes : watching_bytes;
+  own.publish_above = own.live + step;
+  own.publish_below = own.live - step;
   header.hold_back_bytes = hold_back_bytes;
   header.private_bytes = own_bytes();
+  look_at_watch();
   if (own.scopes != nullptr) settle_scope(own);
   if (header.threaded == 0) {
     if (own.live > process_peak_mark(own)) header.peak_monotonic_ns = sys::clock_ns(sys::clock_monotonic);

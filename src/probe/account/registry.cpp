@@ -1,12 +1,14 @@
 #include "probe/account/registry.hpp"
 
 #include "probe/account/cells.hpp"
+#include "probe/account/watch_view.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
 
 namespace heapledger::probe {
 
 constinit process_page process;
+constinit std::uint32_t sole_writer = no_sole_writer;
 
 namespace {
 
@@ -29,6 +31,8 @@ books* make_books() {
   header.writer_count = id + 1;
   auto* own = reinterpret_cast<books*>(memory);
   own->id = own->writer_id = id + 1;
+  // Before the new books have an account; whoever frees a block of it learned of the block later.
+  __atomic_store_n(&sole_writer, id == 0 && !scopes_in_use ? own->id : no_sole_writer, __ATOMIC_RELEASE);
   own->writer = &segment.writers[id];
   own->peak_mark = id == 0 ? 0 : INT64_MAX;
   if (id == 1) header.threaded = 1;
@@ -80,6 +84,7 @@ std::uint32_t registered_books() {
 }
 
 books* acquire_books(std::uint32_t thread_record) {
+  look_at_watch();
   lock_guard held(registry_lock);
   books* own = free_books;
   if (own != nullptr)

@@ -4,6 +4,7 @@
 #include "probe/account/tag.hpp"
 #include "probe/base/attributes.hpp"
 #include "probe/hook/next.hpp"
+#include "probe/watch/window.hpp"
 
 namespace heapledger::probe {
 
@@ -16,13 +17,15 @@ inline std::size_t glibc_usable_size(const void* block) {
 
 HL_HOT std::size_t usable_size(void* block) {
   if (HL_LIKELY(next.glibc)) return glibc_usable_size(block);
-  return HL_UNLIKELY(is_bootstrap(block)) ? ~std::size_t{0} : next.usable_size(block);
+  return HL_UNLIKELY(is_bootstrap(block) || is_watched(block)) ? ~std::size_t{0} : next.usable_size(block);
 }
 
 // Room for a tag, except where the block is large with or without it.
-HL_HOT std::size_t with_tag(std::size_t bytes) {
-  if (HL_LIKELY(bytes < large_usable_bytes - tag_bytes)) return bytes + tag_bytes;
+HL_COLD inline std::size_t without_tag(std::size_t bytes) {
   return bytes < large_usable_bytes ? large_usable_bytes : bytes;
+}
+HL_HOT std::size_t with_tag(std::size_t bytes) {
+  return HL_LIKELY(bytes < large_usable_bytes - tag_bytes) ? bytes + tag_bytes : without_tag(bytes);
 }
 
 }  // namespace heapledger::probe

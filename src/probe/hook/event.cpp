@@ -3,6 +3,7 @@
 #include "probe/account/errors.hpp"
 #include "probe/account/large_blocks.hpp"
 #include "probe/hook/scope_gate.hpp"
+#include "probe/hook/watched_block.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -13,8 +14,7 @@ bool foreign() {
 }
 
 bool inherited(std::size_t bytes) {
-  count_loss(wire::loss::inherited_frees);
-  __atomic_fetch_add(&segment.header->inherited_freed_bytes, bytes, __ATOMIC_RELAXED);
+  count_inherited(bytes);
   return true;
 }
 
@@ -52,6 +52,7 @@ void release_overwritten(books& own, void* block, std::size_t usable, const tag 
 namespace {
 
 bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
+  if (HL_UNLIKELY(is_watched(block))) return release_watched(own, block, by);
   if (is_bootstrap(block)) return false;
   if (usable >= large_usable_bytes) return release_large(own, block, by);
   if (usable < tag_bytes) return foreign();
@@ -96,11 +97,12 @@ bool release(books& own, void* block, block_kind by) {
   return true;
 }
 
-void book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
+void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const std::size_t usable = usable_size(block);
   if (HL_LIKELY(!state.stacks_off) && !own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
   if (HL_UNLIKELY(state.check)) check_stack(caller, own.stack);
   const auto [account, cell] = account_of(own, own.stack.path());
+  if (HL_UNLIKELY(cell == &no_cell)) return book_suspect(own, block, {account, bytes, kind, reallocated});
   if (HL_LIKELY(usable < large_usable_bytes))
     tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind).word();
   else
@@ -108,22 +110,23 @@ void book(books& own, void* block, std::size_t bytes, block_kind kind, const fra
     add_large({reinterpret_cast<std::uint64_t>(block), bytes, account, state.birth, kind});
   if (reallocated) ++cell->reallocations;
   book_allocation(own, *cell, block, bytes);
+  return block;
 }
 
 namespace {
-void book_settled(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
-                  bool reallocated) {
-  book(own, block, bytes, kind, caller, reallocated);
+void* book_settled(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
+                   bool reallocated) {
+  block = book(own, block, bytes, kind, caller, reallocated);
   if (HL_UNLIKELY(own.gated)) settle(own);
+  return block;
 }
 }  // namespace
 
-void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
+void* book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const booking event(reinterpret_cast<const void*>(caller.rsp));
-  if (HL_LIKELY(event))
-    book_settled(*event, block, bytes, kind, caller, reallocated);
-  else
-    leave_unbooked(block);
+  if (HL_LIKELY(event)) return book_settled(*event, block, bytes, kind, caller, reallocated);
+  leave_unbooked(block);
+  return block;
 }
 
 // In a scope with a budget: its leases must be as the books say before anybody else looks at them.
@@ -131,7 +134,7 @@ template <block_kind Kind, bool Throws>
 [[gnu::noinline]] void* book_gated(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
                                    std::uint64_t rbp) {
   if (!admit(*own, bytes, pc, Throws)) return refuse<Throws>(own, block);
-  book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
+  block = book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
   settle(*own);  // the marks of the peaks stay: the scope's bytes and the thread's moved alike
   give(own, own->known_generation);
   return block;
@@ -140,7 +143,21 @@ template <block_kind Kind, bool Throws>
 // Large blocks, and the self-check's.
 template <block_kind Kind>
 HL_COLD void* book_odd(books* own, void* block, std::size_t bytes, const frame_state& caller) {
-  book(*own, block, bytes, Kind, caller, false);
+  block = book(*own, block, bytes, Kind, caller, false);
+  give(own, own->known_generation);
+  return block;
+}
+
+// Before its first event since the peak moved; or a suspect of the leak watch, which has no such cell.
+template <block_kind Kind>
+HL_COLD void* book_unsettled(books* own, void* block, std::size_t bytes, std::uint32_t account, wire::cell* cell) {
+  if (cell == &no_cell) {
+    block = book_suspect(*own, block, {account, bytes, Kind, false});
+  } else {
+    const std::size_t usable = usable_size(block);
+    tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind).word();
+    book_allocation(*own, *cell, block, bytes);
+  }
   give(own, own->known_generation);
   return block;
 }
@@ -152,12 +169,21 @@ void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, 
   if (HL_UNLIKELY(usable >= state.direct_usable_limit)) return book_odd<Kind>(own, block, bytes, {pc, rsp, rbp});
   if (HL_LIKELY(!state.stacks_off)) own->stack.walk(pc, rsp, rbp);
   const auto [account, cell] = account_of(*own, own->stack.path());
-  settle_peak(*cell);
+  if (HL_UNLIKELY(!peak_settled(*cell))) return book_unsettled<Kind>(own, block, bytes, account, cell);
   tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind).word();
   add_allocation(*own, *cell, block, bytes);
   if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
   give(own, own->known_generation);
   return block;
+}
+
+template <block_kind Kind, bool Throws>
+void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  const std::size_t usable = usable_size(block);
+  if (HL_UNLIKELY(!own->stack.same({pc, rsp, rbp}) || usable >= state.direct_usable_limit ||
+                  !peak_settled(*own->recent_cell)))
+    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  return book_known<Kind>(own, block, bytes, usable, own->known_generation);
 }
 
 template <block_kind Kind, bool Throws>
@@ -168,8 +194,7 @@ HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::
     take(own, at);
     return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   }
-  book_or_leave(block, bytes, Kind, {pc, rsp, rbp}, false);
-  return block;
+  return book_or_leave(block, bytes, Kind, {pc, rsp, rbp}, false);
 }
 
 template <block_kind Kind>
@@ -186,6 +211,8 @@ HL_COLD void free_first(void* block) {
     const booking event(__builtin_dwarf_cfa());
     if (event)
       pass_on = release(*event, block, Kind);
+    else if (is_watched(block))
+      pass_on = drop_watched(block);
     else if (is_bootstrap(block))
       pass_on = false;
     else
@@ -194,10 +221,14 @@ HL_COLD void free_first(void* block) {
   if (pass_on) next.free(block);
 }
 
+constinit thread_local aligned_request last_aligned = {nullptr, 0};
+
 HL_COLD void* align_again(void* block, std::size_t alignment, std::size_t bytes) {
   if ((alignment & (alignment - 1)) != 0) return block;  // no alignment, no promise
   next.free(block);
-  return next.memalign(alignment, with_tag(bytes) + alignment + 8);  // no power of two
+  block = next.memalign(alignment, with_tag(bytes) + alignment + 8);  // no power of two
+  last_aligned.block = block;
+  return block;
 }
 
 HL_COLD void* publish_and_give(books* own, void* block) {
@@ -214,6 +245,7 @@ HL_COLD void publish_and_free(books* own, void* block) {
 
 #define HL_THROWS(kind, throws)                                                                                      \
   template void* book_walked<kind, throws>(books*, void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t); \
+  template void* book_other<kind, throws>(books*, void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);  \
   template void* book_first<kind, throws>(void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t);
 HL_THROWS(block_kind::from_malloc, false)
 HL_THROWS(block_kind::from_new, false)

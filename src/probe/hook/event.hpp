@@ -1,6 +1,8 @@
 // One allocation or free, from the block to the books. The hooks in malloc.cpp and new.cpp are made of these.
 #pragma once
 
+#include "probe/base/attributes.hpp"
+
 #include "probe/account/cells.hpp"
 #include "probe/hook/block.hpp"
 #include "probe/hook/process.hpp"
@@ -26,6 +28,9 @@ HL_HOT std::uint64_t caller_frame_pointer() {
 // registers for it. `own` is taken.
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
+// Where the block's size takes a call, or the stack more than return addresses to compare.
+template <block_kind Kind, bool Throws>
+void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind>
@@ -35,25 +40,20 @@ HL_COLD void free_first(void* block);
 HL_COLD void* publish_and_give(books* own, void* block);
 HL_COLD void publish_and_free(books* own, void* block);
 
-// The same with books taken by the caller, or to be found, for what is not on a fast path.
-void book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated);
-void book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated);
+// The same with books taken by the caller, or to be found, for what is not on a fast path. Each returns the block,
+// which may have moved to a slot of the leak watch: with what it held if it was reallocated, else zeroed.
+[[nodiscard]] void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
+                         bool reallocated);
+[[nodiscard]] void* book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
+                                  bool reallocated);
 
 // Books the free of a block, whatever its size and the state of its tag. False: not the next allocator's, and must not
 // be passed on.
 bool release(books& own, void* block, block_kind by);
 
-// Books a block that the next allocator has just given out; returns it. Where a budget refuses it: nullptr, or throws.
-template <block_kind Kind, bool Throws = false>
-HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& caller) {
-  books* own = this_thread;
-  const std::uint64_t generation = process.generation;
-  if (HL_UNLIKELY(own == nullptr || own->generation != generation))
-    return book_first<Kind, Throws>(block, bytes, caller.pc, caller.rsp, caller.rbp);
-  take(own, reinterpret_cast<const void*>(caller.rsp));
-  const std::size_t usable = usable_size(block);
-  if (HL_UNLIKELY(!own->stack.same(caller) || usable >= state.direct_usable_limit || !peak_settled(*own->recent_cell)))
-    return book_walked<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
+// The end of the fast path: the stack is the remembered one, and so is the cell. `own` is taken.
+template <block_kind Kind>
+HL_HOT void* book_known(books* own, void* block, std::size_t bytes, std::size_t usable, std::uint64_t generation) {
   tag_word(block, usable) =
       tag::make(block, state.tag_key, own->recent_account, usable - tag_bytes - bytes, Kind).word();
   add_allocation(*own, *own->recent_cell, block, bytes);
@@ -62,11 +62,38 @@ HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& calle
   return block;
 }
 
+// Books a block that the next allocator has just given out; returns it. Where a budget refuses it: nullptr, or throws.
+// Whatever is called from here is called last, so that hardly a register need be saved.
+template <block_kind Kind, bool Throws = false>
+HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& caller) {
+  books* own = this_thread;
+  const std::uint64_t generation = process.generation;
+  if (HL_UNLIKELY(own == nullptr || own->generation != generation))
+    return book_first<Kind, Throws>(block, bytes, caller.pc, caller.rsp, caller.rbp);
+  take(own, reinterpret_cast<const void*>(caller.rsp));
+  if (HL_UNLIKELY(!next.glibc || own->stack.compares_more()))
+    return book_other<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
+  const std::size_t usable = glibc_usable_size(block);
+  if (HL_UNLIKELY(!own->stack.plainly_same(caller) || usable >= state.direct_usable_limit ||
+                  !peak_settled(*own->recent_cell)))
+    return book_walked<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
+  return book_known<Kind>(own, block, bytes, usable, generation);
+}
+
 // An aligned block from the next allocator, with room for a tag. mimalloc 2.0 gives 512 bytes at alignment 512 from
 // pages that are not so aligned; the program may never have asked for just that size, so it must not meet the defect.
 HL_COLD void* align_again(void* block, std::size_t alignment, std::size_t bytes);
 
+// The last block of this thread for which an alignment was asked: where a block goes to a slot of the leak watch, its
+// address alone would not say what it owes to chance.
+struct aligned_request {
+  const void* block;
+  std::size_t alignment;
+};
+HL_INTERNAL extern constinit thread_local aligned_request last_aligned;
+
 HL_HOT void* aligned_block(void* block, std::size_t alignment, std::size_t bytes) {
+  last_aligned = {block, alignment};
   return HL_LIKELY((reinterpret_cast<std::uintptr_t>(block) & (alignment - 1)) == 0)
              ? block
              : align_again(block, alignment, bytes);
@@ -88,7 +115,9 @@ HL_HOT void free_block(void* block) {
     return free_other<Kind>(own, block);
   wire::cell* cell = own->recent_cell;
   if (found.account() != own->recent_account) {
-    if (HL_UNLIKELY(segment.account_keys[found.account()].owner != own->id)) return free_other<Kind>(own, block);
+    if (own->id != __atomic_load_n(&sole_writer, __ATOMIC_RELAXED) &&
+        HL_UNLIKELY(segment.account_keys[found.account()].owner != own->id))
+      return free_other<Kind>(own, block);
     cell = &segment.accounts[found.account()];
   }
   if (HL_UNLIKELY(!peak_settled(*cell))) return free_other<Kind>(own, block);

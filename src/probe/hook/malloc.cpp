@@ -23,7 +23,8 @@ HL_COLD void release_from_loader(void* block) {
 }  // namespace
 
 HL_EXPORT void* malloc(std::size_t bytes) {
-  return booked(next.malloc(with_tag(bytes)), bytes, HL_CALLER());
+  void* const block = next.malloc(with_tag(bytes));
+  return booked(block, bytes, HL_CALLER());  // read only now: nothing need be kept over the call
 }
 
 HL_EXPORT void free(void* block) {
@@ -35,7 +36,8 @@ HL_EXPORT void free(void* block) {
 HL_EXPORT void* calloc(std::size_t count, std::size_t each) {
   std::size_t bytes;
   if (HL_UNLIKELY(__builtin_mul_overflow(count, each, &bytes))) return next.calloc(count, each);
-  return booked(next.calloc(1, with_tag(bytes)), bytes, HL_CALLER());
+  void* const block = next.calloc(1, with_tag(bytes));
+  return booked(block, bytes, HL_CALLER());
 }
 
 HL_EXPORT void* realloc(void* block, std::size_t bytes) {
@@ -74,7 +76,8 @@ HL_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
 }
 
 HL_EXPORT void* valloc(std::size_t bytes) {
-  return booked(next.memalign(page_bytes, with_tag(bytes)), bytes, HL_CALLER());
+  void* block = next.memalign(page_bytes, with_tag(bytes));
+  return booked(aligned_block(block, page_bytes, bytes), bytes, HL_CALLER());
 }
 
 // A whole number of pages is usable, and the tag comes after them.
@@ -85,12 +88,14 @@ HL_EXPORT void* pvalloc(std::size_t bytes) {
     return nullptr;
   }
   rounded &= ~(page_bytes - 1);
-  return booked(next.memalign(page_bytes, with_tag(rounded)), bytes, HL_CALLER());
+  void* block = next.memalign(page_bytes, with_tag(rounded));
+  return booked(aligned_block(block, page_bytes, rounded), bytes, HL_CALLER());
 }
 
 HL_EXPORT std::size_t malloc_usable_size(void* block) {
   if (block == nullptr) return 0;
   if (is_bootstrap(block)) return bootstrap_size(block);
+  if (is_watched(block)) return watched_usable(block);
   const std::size_t usable = usable_size(block);
   if (usable >= large_usable_bytes || usable < tag_bytes) return usable;
   const tag found(tag_word(block, usable));

@@ -1,6 +1,8 @@
 // The allocator behind us: whatever the dynamic linker finds next for each name.
 #pragma once
 
+#include "probe/base/attributes.hpp"
+
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -20,7 +22,7 @@ struct next_allocator {
   bool cxx_direct;  // nobody else defines operator new or delete: ours need not go through theirs
 };
 
-extern next_allocator next;
+HL_INTERNAL extern next_allocator next;
 
 // Fills `next`; false when the essential names are missing. Calls dlsym.
 bool find_next_allocator();

@@ -15,6 +15,7 @@
 #include "probe/account/large_blocks.hpp"
 #include "probe/account/registry.hpp"
 #include "probe/account/tag.hpp"
+#include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/environment.hpp"
@@ -23,9 +24,12 @@
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
 #include "probe/hook/self_check.hpp"
+#include "probe/pool/pools.hpp"
+#include "probe/pool/sites.hpp"
 #include "probe/publish/modules.hpp"
 #include "probe/publish/stack_tree.hpp"
 #include "probe/scope/slots.hpp"
+#include "probe/watch/watch.hpp"
 
 namespace heapledger::probe {
 
@@ -39,6 +43,8 @@ constinit std::uint32_t current_stage = static_cast<std::uint32_t>(stage::untouc
 constinit int beginning_tid = 0;
 constinit options chosen;
 constinit std::uint64_t last_generation = 0;
+constinit std::uint64_t code_generation = 0;  // the last one that was begun because code had gone
+constinit std::uint32_t generation_lock = 0;
 constinit pthread_key_t exit_key = 0;
 
 constexpr unsigned inherited_limit = 8;
@@ -105,7 +111,8 @@ bool open_books(bool forked) {
 
 void start_generation() {
   sys::madvise(&process, sizeof process, MADV_WIPEONFORK);
-  __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
+  code_generation = ++last_generation;
+  __atomic_store_n(&process.generation, last_generation, __ATOMIC_RELEASE);
 }
 
 void on_thread_exit(void*) {
@@ -141,6 +148,8 @@ bool begin_forked() {
   ++state.birth;
   reset_own_pieces();
   reset_large_locks();
+  reset_watch();
+  generation_lock = 0;
   tree.reset();
   this_thread = nullptr;
   if (!chosen.follow || !open_books(true)) {
@@ -148,6 +157,7 @@ bool begin_forked() {
     set(stage::off);
     return false;
   }
+  move_pools();
   start_generation();
   return true;
 }
@@ -196,7 +206,11 @@ books* usable_books(const void* at) {
     }
   }
   if (own->generation != process.generation) {
-    own->forget_code();
+    lock_guard held(generation_lock);
+    if (own->known_generation < code_generation)
+      own->forget_code();
+    else
+      own->forget_accounts();
     own->generation = own->known_generation = process.generation;
   }
   return own;
@@ -265,6 +279,15 @@ HL_COLD void loader_freed() {
   });
   if (!gone) return;
   forget_paths();
+  forget_pool_paths();
+  lock_guard held(generation_lock);
+  code_generation = ++last_generation;
+  __atomic_store_n(&process.generation, last_generation, __ATOMIC_RELEASE);
+}
+
+HL_COLD void forget_recent_accounts() {
+  if (process.generation == 0) return;  // a forked child that has not begun its books
+  lock_guard held(generation_lock);
   __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
 }
 
@@ -272,6 +295,7 @@ namespace {
 
 [[gnu::constructor(101)]] void on_load() {
   begin();
+  if (now() == stage::keeping) start_fork_handlers();
   start_exec();
   start_environment(chosen.follow);
   if (now() == stage::keeping && state.check) start_self_check();

@@ -2,6 +2,8 @@
 // to after its last destructor.
 #pragma once
 
+#include "probe/base/attributes.hpp"
+
 #include "probe/account/books.hpp"
 #include "probe/account/tag.hpp"
 
@@ -17,7 +19,7 @@ struct process_state {
   std::uint64_t loader_start = 0;                        // ld.so's code
   std::uint64_t loader_bytes = 0;
 };
-extern process_state state;
+HL_INTERNAL extern process_state state;
 
 // A tag made by an ancestor before a fork: whether one of their keys fits.
 bool inherited_tag(const void* block, std::uint64_t word);
@@ -33,7 +35,7 @@ HL_COLD void begin();
 bool beginning();  // in begin(): what is allocated now serves the dynamic linker's own lookups
 
 // constinit here too: without it every access goes through a wrapper that asks for a dynamic initialiser.
-extern constinit thread_local books* this_thread;
+HL_INTERNAL extern constinit thread_local books* this_thread;
 
 // This thread's books when they are not at hand: first events, forks, nested events. nullptr: the event goes unbooked.
 HL_COLD books* find_books(const void* at);
@@ -45,8 +47,9 @@ HL_HOT bool at_hand(const books* own) {
 
 // Between these, a signal handler that allocates finds the books busy, and takes others.
 HL_HOT void take(books* own, const void* at) {
-  own->generation = books::busy;
   own->entered_at = at;
+  asm volatile("" ::: "memory");  // whoever finds the books busy sees where, and can tell an abandoned event
+  own->generation = books::busy;
   asm volatile("" ::: "memory");
 }
 HL_HOT void give(books* own, std::uint64_t generation) {

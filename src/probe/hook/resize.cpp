@@ -5,6 +5,7 @@
 
 #include "probe/account/large_blocks.hpp"
 #include "probe/hook/scope_gate.hpp"
+#include "probe/hook/watched_block.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -30,13 +31,15 @@ class withdrawal {
     withdraw_odd(event);
   }
 
+  bool was_watched() const { return HL_UNLIKELY(watched_); }
+
   HL_COLD void take_back() {
     const booking event(__builtin_dwarf_cfa());
     if (what_ == other || !event) return;
     if (what_ == small)
       tag_word(block_, usable_) = word_;
     else
-      add_large(large_);
+      add_large(large_);  // in a slot or not
     unbook_free(*event, account_, bytes_);
   }
 
@@ -44,6 +47,13 @@ class withdrawal {
   enum { small, large, other } what_ = other;
 
   HL_COLD void withdraw_odd(const booking& event) {
+    if (is_watched(block_)) {
+      watched_ = true;
+      if (event && withdraw_watched(*event, block_, block_kind::from_malloc, large_)) what_ = large;
+      account_ = large_.account;
+      bytes_ = large_.bytes;
+      return;
+    }
     if (event && usable_ >= large_usable_bytes && take_large(block_, large_)) {
       add_large(large_);  // release takes it out again
       if (large_.birth == state.birth) what_ = large;
@@ -62,15 +72,23 @@ class withdrawal {
   std::uint32_t account_ = 0;
   std::size_t bytes_ = 0;
   large_block large_{};
+  bool watched_ = false;
 };
 
 void* leave_bootstrap(void* block, std::size_t bytes, const frame_state& caller) {
   void* moved = next.malloc(with_tag(bytes));
   if (moved == nullptr) return nullptr;
+  moved = book_or_leave(moved, bytes, block_kind::from_malloc, caller, false);
   const std::size_t old = bootstrap_size(block);
   std::memcpy(moved, block, old < bytes ? old : bytes);
-  book_or_leave(moved, bytes, block_kind::from_malloc, caller, false);
   return moved;
+}
+
+// glibc's realloc(block, 0) frees; others give a smallest block.
+HL_COLD void* resize_watched(void* block, std::size_t bytes) {
+  if (bytes != 0 || !next.glibc) return move_out_of_slot(block, bytes);
+  leave_slot(block);
+  return nullptr;
 }
 
 // In a scope with a budget: asked before anything moves, with the old block's bytes given back to the thread's lease.
@@ -94,10 +112,11 @@ void* resize(void* block, std::size_t bytes, const frame_state& caller) {
     return nullptr;
   }
   // realloc(block, 0) frees in glibc and gives a smallest block elsewhere.
-  void* moved = next.realloc(block, bytes == 0 ? 0 : with_tag(bytes));
+  void* moved =
+      old.was_watched() ? resize_watched(block, bytes) : next.realloc(block, bytes == 0 ? 0 : with_tag(bytes));
   if (HL_LIKELY(moved != nullptr)) {
     if (bytes == 0 && usable_size(moved) < tag_bytes) return moved;
-    book_or_leave(moved, bytes, block_kind::from_malloc, caller, true);
+    moved = book_or_leave(moved, bytes, block_kind::from_malloc, caller, true);
   } else if (bytes != 0) {
     old.take_back();
   }

@@ -1,6 +1,8 @@
 // What an allocation in a scope with a budget meets before it is booked: leases, the program's own callbacks, refusal.
 #pragma once
 
+#include "probe/base/attributes.hpp"
+
 #include "probe/account/tag.hpp"
 #include "probe/hook/process.hpp"
 #include "probe/scope/budget.hpp"
@@ -20,9 +22,9 @@ void prepare_refusals();
 
 // The program's own way to throw: see heapledger_on_refused_new().
 using throw_refusal = void (*)(const refusal* what);
-extern throw_refusal thrower;
+HL_INTERNAL extern throw_refusal thrower;
 // Whether it could be caught: see heapledger_on_refused_new_ask().
 using ask_whether_caught = int (*)();
-extern ask_whether_caught may_throw;
+HL_INTERNAL extern ask_whether_caught may_throw;
 
 }  // namespace heapledger::probe

@@ -2,6 +2,8 @@
 // (noticed when the loader frees memory, see hook/malloc.cpp). Never takes the loader's lock.
 #pragma once
 
+#include "probe/base/attributes.hpp"
+
 #include <cstdint>
 
 namespace heapledger::probe {
@@ -26,6 +28,6 @@ class module_table {
   std::uint32_t lock_ = 0;
 };
 
-extern module_table modules;
+HL_INTERNAL extern module_table modules;
 
 }  // namespace heapledger::probe

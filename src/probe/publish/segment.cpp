@@ -22,10 +22,13 @@ constexpr int advice_populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 struct capacities {
   std::uint64_t nodes = 1u << 24, places = 1u << 20, accounts = 1u << 22, cells = 1u << 21, threads = 1u << 16,
                 writers = 1u << 15, modules = 1u << 14, strings = 1u << 24, errors = 1u << 12, scopes = 1u << 12,
-                freers = 1u << 13;
+                pool_kinds = 1u << 9, pools = 1u << 13, pool_sites = 1u << 17,
+                watch_suspects = wire::watch_suspect_capacity, watch_slots = wire::watch_slot_capacity,
+                watch_arms = wire::watch_arm_capacity, freers = 1u << 13;
 
   void halve() {
-    for (std::uint64_t* count : {&nodes, &places, &accounts, &cells, &threads, &writers, &strings})
+    for (std::uint64_t* count : {&nodes, &places, &accounts, &cells, &threads, &writers, &strings, &pools, &pool_sites,
+                                 &watch_suspects, &watch_slots, &watch_arms})
       if (*count > 1024) *count /= 2;
   }
 };
@@ -41,12 +44,19 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
   at = place(header.writers, at, wanted.writers, sizeof(wire::writer));
   at = place(header.errors, at, wanted.errors, sizeof(wire::error));
   at = place(header.scopes, at, wanted.scopes, sizeof(wire::scope));
+  at = place(header.pool_kinds, at, wanted.pool_kinds, sizeof(wire::pool_kind));
+  at = place(header.pools, at, wanted.pools, sizeof(wire::pool));
+  at = place(header.pool_sites, at, wanted.pool_sites, sizeof(wire::pool_site));
   at = place(header.freers, at, wanted.freers, sizeof(wire::freer));
   at = place(header.modules, at, wanted.modules, sizeof(wire::module));
   at = place(header.strings, at, wanted.strings, 1);
   at = place(header.accounts, at, wanted.accounts, sizeof(wire::cell));
   at = place(header.account_keys, at, wanted.accounts, sizeof(wire::account_key));
   at = place(header.cells, at, wanted.cells, sizeof(wire::cell));
+  at = place(header.watch_marks, at, wanted.accounts, sizeof(std::uint32_t));
+  at = place(header.watch_suspects, at, wanted.watch_suspects, sizeof(wire::watch_suspect));
+  at = place(header.watch_slots, at, wanted.watch_slots, sizeof(wire::watch_slot));
+  at = place(header.watch_arms, at, wanted.watch_arms, sizeof(wire::watch_arm));
   at = place(header.places, at, wanted.places, sizeof(wire::place));
   return place(header.nodes, at, wanted.nodes, sizeof(wire::node));
 }
@@ -139,6 +149,13 @@ bool create_segment(const segment_options& options) {
   view(segment.strings, base, header.strings);
   view(segment.errors, base, header.errors);
   view(segment.scopes, base, header.scopes);
+  view(segment.pool_kinds, base, header.pool_kinds);
+  view(segment.pools, base, header.pools);
+  view(segment.pool_sites, base, header.pool_sites);
+  view(segment.watch_marks, base, header.watch_marks);
+  view(segment.watch_suspects, base, header.watch_suspects);
+  view(segment.watch_slots, base, header.watch_slots);
+  view(segment.watch_arms, base, header.watch_arms);
   view(segment.freers, base, header.freers);
   segment.header = &header;
   strings_lock = 0;

@@ -4,6 +4,8 @@
 // Not on the fast path; the callers serialise growth of one region.
 #pragma once
 
+#include "probe/base/attributes.hpp"
+
 #include <cstddef>
 
 #include "wire/segment.hpp"
@@ -41,10 +43,17 @@ struct segment_view {
   table<char> strings;
   table<wire::error> errors;
   table<wire::scope> scopes;
+  table<wire::pool_kind> pool_kinds;
+  table<wire::pool> pools;
+  table<wire::pool_site> pool_sites;
+  table<std::uint32_t> watch_marks;
+  table<wire::watch_suspect> watch_suspects;
+  table<wire::watch_slot> watch_slots;
+  table<wire::watch_arm> watch_arms;
   table<wire::freer> freers;
 };
 
-extern segment_view segment;
+HL_INTERNAL extern segment_view segment;
 
 // Creates the file (it must not exist), maps it and fills the header. False leaves nothing behind.
 bool create_segment(const segment_options& options);

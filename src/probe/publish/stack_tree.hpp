@@ -33,6 +33,6 @@ class stack_tree {
   std::uint32_t lock_ = 0;
 };
 
-extern stack_tree tree;
+HL_INTERNAL extern stack_tree tree;
 
 }  // namespace heapledger::probe

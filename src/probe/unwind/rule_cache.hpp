@@ -31,6 +31,6 @@ class rule_cache {
   std::uint64_t* entries_ = nullptr;
 };
 
-extern rule_cache rules;
+HL_INTERNAL extern rule_cache rules;
 
 }  // namespace heapledger::probe

@@ -148,6 +148,7 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
     break;
   }
   remember(kept, count);
+  if (HL_UNLIKELY(unsure_)) top_->rsp = 0;  // the same as no caller's
 }
 
 // By frame pointers, or by a rule that is not plain.

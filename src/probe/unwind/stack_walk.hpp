@@ -58,8 +58,13 @@ class stack_walk {
 
   // Has nothing changed since the last walk, and has the innermost frame the given state?
   HL_HOT bool same(const frame_state& caller) const {
+    return HL_LIKELY(matches(*top_, caller.pc, caller.rsp, caller.rbp)) && HL_LIKELY(innermost_change(top_) == nullptr);
+  }
+  // Whether return addresses are all that there is to compare, and the same for such a stack.
+  bool compares_more() const { return top_->more != 0; }
+  HL_HOT bool plainly_same(const frame_state& caller) const {
     return HL_LIKELY(matches(*top_, caller.pc, caller.rsp, caller.rbp)) &&
-           HL_LIKELY(innermost_change(top_) == nullptr) && HL_LIKELY(!unsure_);
+           HL_LIKELY(innermost_change_of_plain(top_) == nullptr);
   }
   // Brings the stack up to date.
   void walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
@@ -82,7 +87,9 @@ class stack_walk {
   // The innermost frame, from the given one outward, whose step would lead elsewhere now. Inner words first: each read
   // is justified by the words before it.
   HL_HOT const known_frame* innermost_change(const known_frame* frame) const {
-    if (frame->more != 0) return innermost_change_of_more(frame);
+    return frame->more != 0 ? innermost_change_of_more(frame) : innermost_change_of_plain(frame);
+  }
+  HL_HOT const known_frame* innermost_change_of_plain(const known_frame* frame) const {
     for (const known_frame* const outermost = root() + 1; frame != outermost; --frame)
       if (HL_UNLIKELY(stack_word(frame[-1].rsp - 8) != frame[-1].pc)) return frame;
     return nullptr;

@@ -26,9 +26,11 @@ bool any_of(std::string_view name, const std::array<std::string_view, N>& names)
 }
 
 // Namespaces of standard libraries, C++ and Rust. "<alloc::" and the like are Rust's trait implementations.
-constexpr std::array<std::string_view, 14> library_scopes = {
-    "std::",    "__gnu_cxx::", "__cxxabiv1::", "operator new", "alloc::", "core::", "hashbrown::",
-    "<alloc::", "<core::",     "<std::",       "<hashbrown::", "__rust_", "__rg_",  "__rdl_"};
+constexpr std::array<std::string_view, 16> library_scopes = {
+    "std::",   "__gnu_cxx::", "__cxxabiv1::",     "operator new",
+    "alloc::", "core::",      "hashbrown::",      "<alloc::",
+    "<core::", "<std::",      "<hashbrown::",     "__rust_",
+    "__rg_",   "__rdl_",      "heapledger::pool", "heapledger::published"};
 
 // Every C project has its own xmalloc, g_malloc0, PyMem_RawMalloc, sqlite3MemRealloc.
 constexpr std::array<std::string_view, 14> wrapper_endings = {

@@ -40,6 +40,24 @@ struct report_options {
 };
 int report(const report_options& options);
 
+struct export_options {
+  std::string file;
+  std::string format;  // one of exports::formats()
+  std::string output;  // empty or "-": standard output
+  bool force = false;  // overwrite an existing file
+  bool quiet = false;
+  std::string by;  // empty: the format's own
+  std::vector<std::string> debug_paths;
+};
+int export_profile(const export_options& options);
+struct html_options {
+  std::string file;
+  std::string output;  // empty: the profile's name with .html for .hlp; "-": standard output
+  bool force = false;  // overwrite an existing file
+  std::vector<std::string> debug_paths;
+};
+int html(const html_options& options);
+
 struct doctor_options {
   std::string program;  // optional: check whether this program can be profiled
 };

@@ -11,14 +11,16 @@ const std::vector<command_entry>& commands() {
   static const std::vector<command_entry> entries = {
       {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
       {"report", "[options] PROFILE", "show a profile; --json for programs"},
+      {"export", "--format FORMAT PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
+      {"html", "[options] PROFILE", "a profile as one page for a browser"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
   return entries;
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 11> later = {"html",   "top",   "diff", "export",   "leaks", "attach",
-                                                      "detach", "start", "stop", "snapshot", "mark"};
+  constexpr std::array<std::string_view, 9> later = {"top",   "diff", "leaks",    "attach", "detach",
+                                                     "start", "stop", "snapshot", "mark"};
   return std::find(later.begin(), later.end(), name) != later.end() || name == "ps";
 }
 

@@ -17,6 +17,8 @@ int carry_out(const invocation& invocation) {
   }
   if (const auto* options = std::get_if<run_options>(&invocation)) return run(*options);
   if (const auto* options = std::get_if<report_options>(&invocation)) return report(*options);
+  if (const auto* options = std::get_if<export_options>(&invocation)) return export_profile(*options);
+  if (const auto* options = std::get_if<html_options>(&invocation)) return html(*options);
   return doctor(std::get<doctor_options>(invocation));
 }
 

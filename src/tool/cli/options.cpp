@@ -46,6 +46,8 @@ invocation parse(std::span<const std::string> given_words, const environment_loo
   try {
     if (name == "run") return parse_run(rest, environment);
     if (name == "report") return parse_report(rest);
+    if (name == "export") return parse_export(rest);
+    if (name == "html") return parse_html(rest);
     if (name == "doctor") return parse_doctor(rest);
     return refuse_command(name);
   } catch (const help_wanted& help) {

@@ -11,6 +11,8 @@ namespace heapledger::cli {
 
 run_options parse_run(std::span<const std::string> given_words, const environment_lookup& environment);
 report_options parse_report(std::span<const std::string> given_words);
+export_options parse_export(std::span<const std::string> given_words);
+html_options parse_html(std::span<const std::string> given_words);
 doctor_options parse_doctor(std::span<const std::string> given_words);
 
 }  // namespace heapledger::cli

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <ctime>
 #include <limits>
+#include <span>
 #include <unordered_map>
 
 #include "tool/collect/books.hpp"
+#include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/scopes.hpp"
 #include "tool/collect/stack_tree.hpp"
@@ -108,7 +110,11 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
     counts.push_back(accounts[i]);
   }
   scopes.add_freers(segment, to);
-  const auto nodes = build_stack_tree(segment, indices, to);
+  std::vector<std::uint32_t> innermost;
+  for (const auto account : indices) innermost.push_back(segment.account_keys[account].node);
+  for (const auto& site : segment.pool_sites) innermost.push_back(site.node);
+  const auto nodes = build_stack_tree(segment, std::move(innermost), to);
+  add_pools(segment, std::span(nodes).subspan(indices.size()), to);
   for (std::size_t i = 0; i < indices.size(); ++i)
     to.stacks.push_back({.id = indices[i],
                          .node = nodes[i],

@@ -42,6 +42,13 @@ class checked_layout {
     add<char>("strings", header.strings, header.string_bytes);
     add<wire::error>("errors", header.errors, header.error_count);
     add<wire::scope>("scopes", header.scopes, header.scope_count);
+    add<wire::pool_kind>("kinds of pools", header.pool_kinds, header.pool_kind_count);
+    add<wire::pool>("pools", header.pools, header.pool_count);
+    add<wire::pool_site>("pool sites", header.pool_sites, header.pool_site_count);
+    add<std::uint32_t>("watch marks", header.watch_marks, 0);  // their counts are for who reads them
+    add<wire::watch_suspect>("watch suspects", header.watch_suspects, 0);
+    add<wire::watch_slot>("watch slots", header.watch_slots, 0);
+    add<wire::watch_arm>("watch arms", header.watch_arms, 0);
     add<wire::freer>("freers", header.freers, header.freer_count);
     check_overlap();
     std::uint64_t total = 0;
@@ -182,6 +189,9 @@ segment_copy copy_segment(const segment_file& file) {
   read_region(file, header.modules, header.module_count, copy.modules);
   read_region(file, header.errors, header.error_count, copy.errors);
   read_region(file, header.scopes, header.scope_count, copy.scopes);
+  read_region(file, header.pool_kinds, header.pool_kind_count, copy.pool_kinds);
+  read_region(file, header.pools, header.pool_count, copy.pools);
+  read_region(file, header.pool_sites, header.pool_site_count, copy.pool_sites);
   read_region(file, header.freers, header.freer_count, copy.freers);
   read_region(file, header.strings, header.string_bytes, copy.strings);
   return copy;

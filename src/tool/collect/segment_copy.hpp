@@ -62,6 +62,9 @@ struct segment_copy {
   std::vector<wire::module> modules;
   std::vector<wire::error> errors;
   std::vector<wire::scope> scopes;
+  std::vector<wire::pool_kind> pool_kinds;
+  std::vector<wire::pool> pools;
+  std::vector<wire::pool_site> pool_sites;
   std::vector<wire::freer> freers;
   std::string strings;
 

@@ -67,16 +67,14 @@ bool is_blank(std::uint64_t where) {
 
 }  // namespace
 
-std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, const std::vector<std::uint32_t>& accounts,
+std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, std::vector<std::uint32_t> innermost,
                                             profile& to) {
   for (const auto& module : segment.modules) to.modules.push_back(to_module(segment, module));
 
   std::vector<bool> used(segment.nodes.size());
-  std::vector<std::uint32_t> innermost;
-  for (const auto account : accounts) {
-    const std::uint32_t node = segment.account_keys[account].node;
-    innermost.push_back(node < segment.nodes.size() ? node : 0);
-    for (std::uint32_t at = innermost.back(); at != 0 && !used[at]; at = parent_of(segment, at)) used[at] = true;
+  for (auto& node : innermost) {
+    if (node >= segment.nodes.size()) node = 0;
+    for (std::uint32_t at = node; at != 0 && !used[at]; at = parent_of(segment, at)) used[at] = true;
   }
 
   std::vector<std::uint32_t> place(segment.nodes.size() + 1, 0);

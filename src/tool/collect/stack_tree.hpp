@@ -1,4 +1,5 @@
-// The stacks of a segment as the stack tree of a profile: only nodes that a kept account uses, each place in code once.
+// The stacks of a segment as the stack tree of a profile: only nodes that are asked for and what lies outside them,
+// each place in code once.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,10 @@
 
 namespace heapledger::collect {
 
-// `accounts` are the indices of those to keep. Fills modules (all of them: the symbolizer looks places up), locations
-// and nodes of `to`, and returns each kept account's node there. A node whose parent is not there yet hangs from the
-// root.
-std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, const std::vector<std::uint32_t>& accounts,
+// `innermost` are nodes of the segment, in any order and as often as they like. Fills modules (all of them: the
+// symbolizer looks places up), locations and nodes of `to`, and returns the node there of each. A node whose parent is
+// not there yet hangs from the root.
+std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, std::vector<std::uint32_t> innermost,
                                             profile& to);
 
 }  // namespace heapledger::collect

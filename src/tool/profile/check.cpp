@@ -77,6 +77,21 @@ void check_scopes(const profile& p) {
   }
 }
 
+void check_pools(const profile& p) {
+  constexpr auto most = static_cast<std::uint64_t>(max_bytes);
+  for (const auto& pool : p.pools) {
+    const bool sound = pool.frees <= pool.allocations && pool.closed <= pool.opened && pool.allocations <= most &&
+                       pool.allocated_bytes <= most && pool.chunk_bytes <= UINT32_MAX;
+    if (!sound) throw damage("the numbers of a pool are not possible");
+    for (std::size_t i = 0; i < pool.sites.size(); ++i) {
+      const auto& site = pool.sites[i];
+      check_index(site.node, p.nodes.size(), "pool site", i);
+      if (site.frees > site.allocations || site.freed_bytes > site.allocated_bytes || site.allocated_bytes > most)
+        throw damage("the numbers of a pool's stack are not possible");
+    }
+  }
+}
+
 void check_numbers(const profile& p) {
   check_values("the process", max_time_ns,
                {p.process.start_realtime_ns, p.process.duration_ns, p.peak.time_ns.value_or(0)});
@@ -107,6 +122,7 @@ void check(const profile& profile) {
   check_tree(profile);
   check_counters(profile);
   check_scopes(profile);
+  check_pools(profile);
   check_numbers(profile);
 }
 

@@ -152,6 +152,38 @@ struct size_bucket {
   bool operator==(const size_bucket&) const = default;
 };
 
+// What one stack took from pools of one kind.
+struct pool_site {
+  std::uint32_t node = 0;
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated_bytes = 0;  // as asked for
+  std::uint64_t frees = 0;
+  std::uint64_t freed_bytes = 0;
+
+  std::uint64_t live_bytes() const { return allocated_bytes - freed_bytes; }
+  bool operator==(const pool_site&) const = default;
+};
+
+// All pools of one name and chunk size: a heap of their own, beside what the stacks tell of.
+struct pool_info {
+  std::string name;
+  std::uint64_t chunk_bytes = 0;
+  std::uint64_t opened = 0;
+  std::uint64_t closed = 0;
+  std::uint64_t allocations = 0;
+  std::uint64_t frees = 0;            // never more than allocations
+  std::uint64_t allocated_bytes = 0;  // as asked for
+  std::uint64_t pages = 0;            // held
+  std::uint64_t page_bytes = 0;
+  std::uint64_t peak_page_bytes = 0;  // highest of any one of them
+  std::uint64_t arenas = 0;
+  std::vector<size_bucket> sizes = {};
+  std::vector<pool_site> sites = {};  // empty where the pools keep no stacks
+
+  std::uint64_t chunks_in_use() const { return allocations - frees; }
+  bool operator==(const pool_info&) const = default;
+};
+
 struct timeline_point {
   std::int64_t time_ns = 0;  // since start
   std::int64_t live_bytes = 0;
@@ -208,6 +240,7 @@ struct profile {
   std::vector<stack_node> nodes;
   std::vector<stack_entry> stacks;
   std::vector<scope_info> scopes;  // parents before children
+  std::vector<pool_info> pools;
   std::vector<freer_info> freers;
   std::vector<thread_info> threads;
   std::vector<size_bucket> sizes;

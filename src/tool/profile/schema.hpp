@@ -107,6 +107,30 @@ void fields(auto& archive, is<size_bucket> auto& b) {
   archive(3, b.allocations);
 }
 
+void fields(auto& archive, is<pool_site> auto& s) {
+  archive(1, s.node);
+  archive(2, s.allocations);
+  archive(3, s.allocated_bytes);
+  archive(4, s.frees);
+  archive(5, s.freed_bytes);
+}
+
+void fields(auto& archive, is<pool_info> auto& p) {
+  archive(1, p.name);
+  archive(2, p.chunk_bytes);
+  archive(3, p.opened);
+  archive(4, p.closed);
+  archive(5, p.allocations);
+  archive(6, p.frees);
+  archive(7, p.allocated_bytes);
+  archive(8, p.pages);
+  archive(9, p.page_bytes);
+  archive(10, p.peak_page_bytes);
+  archive(11, p.arenas);
+  archive(12, p.sizes);
+  archive(13, p.sites);
+}
+
 void fields(auto& archive, is<memory_map> auto& m) {
   archive(1, m.time_ns);
   archive(2, m.rss_bytes);
@@ -223,6 +247,7 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive(16, p.errors);
   archive(17, p.profiler);
   archive(18, flat.scope_rows);
+  archive(21, p.pools);
   archive(24, flat.freer_rows);
 }
 

@@ -27,13 +27,15 @@ class json_writer {
     write_process();
     write_totals();
     write_threads();
-    write_sizes();
+    write_sizes(p_.sizes);
+    out_ += ",\n";
     write_profiler();
     write_modules();
     write_memory("memory", p_.memory);
     write_memory("memory_peak", p_.memory_peak);
     write_stacks();
     write_scopes();
+    write_pools();
     write_freers();
     write_timeline();
     write_errors();
@@ -102,11 +104,10 @@ class json_writer {
     out_ += ",\n";
   }
 
-  void write_sizes() {
-    write_list("sizes", p_.sizes, [&](const size_bucket& bucket) {
+  void write_sizes(const std::vector<size_bucket>& sizes) {
+    write_list("sizes", sizes, [&](const size_bucket& bucket) {
       add(R"({{"from":{},"to":{},"allocations":{}}})", bucket.from, bucket.to, bucket.allocations);
     });
-    out_ += ",\n";
   }
 
   void write_profiler() {
@@ -210,6 +211,27 @@ class json_writer {
     limit("allocated_bytes", info.allocated_bytes_limit);
     limit("allocations", info.allocations_limit);
     if (separator[1] == 0) out_ += "}";
+  }
+
+  void write_pools() {
+    if (p_.pools.empty()) return;
+    write_list("pools", p_.pools, [&](const pool_info& pool) {
+      add(R"({{"name":{},"chunk_bytes":{},"opened":{},"closed":{},"allocations":{},"frees":{},"allocated_bytes":{},)",
+          json_string(pool.name), pool.chunk_bytes, pool.opened, pool.closed, pool.allocations, pool.frees,
+          pool.allocated_bytes);
+      add(R"("chunks_in_use":{},"pages":{},"page_bytes":{},"peak_page_bytes":{},"arenas":{},)", pool.chunks_in_use(),
+          pool.pages, pool.page_bytes, pool.peak_page_bytes, pool.arenas);
+      write_sizes(pool.sizes);
+      out_ += ",";
+      write_list("stacks", pool.sites, [&](const pool_site& site) {
+        add(R"({{"allocations":{},"frees":{},"allocated_bytes":{},"freed_bytes":{},"live_bytes":{},"frames":[)",
+            site.allocations, site.frees, site.allocated_bytes, site.freed_bytes, site.live_bytes());
+        write_frames(site.node);
+        out_ += "]}";
+      });
+      out_ += "}";
+    });
+    out_ += ",\n";
   }
 
   void write_frames(std::uint32_t node) {

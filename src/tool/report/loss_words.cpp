@@ -54,6 +54,8 @@ constexpr words losses[] = {
     {"scopes_full", "scope was", "scopes were",
      "counted as their parents, because the table of scopes was full: close scopes, and name them by kind, not by "
      "number."},
+    {"pools_full", "pool or stack in a pool", "pools or stacks in pools",
+     "could not be shown, because the table of pools was full; other totals are right."},
 };
 
 constexpr words errors[] = {

@@ -1,4 +1,4 @@
-// The tables of a report: scopes, threads, sizes, and what resident memory consists of.
+// The tables of a report: scopes, pools, threads, sizes, and what resident memory consists of.
 #pragma once
 
 #include "tool/profile/profile.hpp"
@@ -7,6 +7,7 @@
 namespace heapledger::report {
 
 void write_scopes(page& page, const profile& p);
+void write_pools(page& page, const profile& p);
 void write_threads(page& page, const profile& p);
 void write_sizes(page& page, const profile& p);
 void write_memory(page& page, const profile& p);

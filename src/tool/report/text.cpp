@@ -114,6 +114,7 @@ std::string text_report(const profile& p, const text_options& options) {
   write_missing_names(page, p, sites.sites());
   write_lists(page, p, sites, options);
   write_scopes(page, p);
+  write_pools(page, p);
   write_threads(page, p);
   write_sizes(page, p);
   write_memory(page, p);

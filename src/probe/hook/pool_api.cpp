@@ -1,0 +1,54 @@
+// What pools call to be seen: the functions of include/heapledger/pool/publish.hpp.
+#include <pthread.h>
+
+#include <cstddef>
+
+#include "probe/hook/event.hpp"
+#include "probe/pool/pools.hpp"
+#include "probe/pool/sites.hpp"
+
+using namespace heapledger;
+using namespace heapledger::probe;
+
+namespace {
+
+constinit bool watching_forks = false;
+
+// Outside of any event: registering may allocate.
+bool watch_forks() {
+  if (__atomic_exchange_n(&watching_forks, true, __ATOMIC_RELAXED)) return true;
+  if (pthread_atfork(nullptr, nullptr, keep_pools) == 0) return true;
+  __atomic_store_n(&watching_forks, false, __ATOMIC_RELAXED);
+  return false;
+}
+
+}  // namespace
+
+HL_EXPORT wire::pool_counters* heapledger_pool_open(const char* name, std::size_t chunk_bytes) {
+  if (!watch_forks()) return nullptr;
+  const booking event(__builtin_dwarf_cfa());
+  return event ? open_pool(name, chunk_bytes) : nullptr;
+}
+
+HL_EXPORT void heapledger_pool_close(wire::pool_counters* counters) {
+  const booking event(__builtin_dwarf_cfa());
+  close_pool(counters);
+}
+
+HL_EXPORT std::uint32_t heapledger_pool_allocated(wire::pool_counters* counters, const void*, std::size_t bytes) {
+  const frame_state caller = HL_CALLER();
+  const booking event(reinterpret_cast<const void*>(caller.rsp));
+  if (!event || state.stacks_off) return 0;
+  const std::uint32_t kind = kind_of_pool(counters);
+  if (kind == 0) return 0;
+  if (!event->stack.same(caller)) {
+    event->stack.walk(caller.pc, caller.rsp, caller.rbp);
+    event->forget_recent();  // it belonged to the stack before
+  }
+  return book_chunk(*event, kind, bytes);
+}
+
+HL_EXPORT void heapledger_pool_freed(wire::pool_counters*, const void*, std::uint32_t site, std::size_t bytes) {
+  const booking event(__builtin_dwarf_cfa());
+  if (event) book_chunk_free(site, bytes);
+}

@@ -1,0 +1,106 @@
+#include "probe/hook/watched_block.hpp"
+
+#include <cstring>
+
+#include "probe/account/errors.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+std::uint64_t alignment_of(const void* block) {
+  constexpr std::uint64_t plain = 16;
+  const std::uint64_t asked = last_aligned.alignment;
+  if (last_aligned.block != block || asked <= plain) return plain;
+  const auto address = reinterpret_cast<std::uint64_t>(block);
+  return (asked & (asked - 1)) == 0 ? asked : address & -address;  // some allocators round up what is no power of two
+}
+
+// The program finds as much room as it would have found, and the alignment that it asked for.
+watch_offer offer_for(void* block, const suspect_block& what) {
+  const std::size_t usable = usable_size(block);
+  return {what.account, what.bytes, usable < large_usable_bytes ? usable - tag_bytes : usable, alignment_of(block)};
+}
+
+bool list(void* block, const suspect_block& what) {
+  return add_large({reinterpret_cast<std::uint64_t>(block), what.bytes, what.account, state.birth, what.kind});
+}
+
+// A slot whose block the side table has no room for would never be recognised.
+void* place_and_list(books& own, void* block, const suspect_block& what) {
+  void* const slot = place(own, offer_for(block, what));
+  if (slot == nullptr || list(slot, what)) return slot;
+  leave_slot(slot);
+  return nullptr;
+}
+
+std::uint64_t& end_word(void* block) {
+  return *reinterpret_cast<std::uint64_t*>(static_cast<char*>(block) + watched_usable(block));
+}
+
+void check_end(void* block, std::uint32_t account) {
+  const tag found(end_word(block));
+  if (!found.intact(block, state.tag_key)) report_error(wire::error_kind::overflow, account);
+}
+
+}  // namespace
+
+HL_COLD void count_inherited(std::size_t bytes) {
+  count_loss(wire::loss::inherited_frees);
+  __atomic_fetch_add(&segment.header->inherited_freed_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+HL_COLD void* book_suspect(books& own, void* block, const suspect_block& what) {
+  if (void* const slot = place_and_list(own, block, what); slot != nullptr) {
+    if (what.reallocated) std::memcpy(slot, block, what.bytes);
+    next.free(block);
+    block = slot;
+    end_word(block) = tag::make(block, state.tag_key, what.account, 0, what.kind).word();
+  } else if (const std::size_t usable = usable_size(block); usable < large_usable_bytes) {
+    const std::size_t slack = usable - tag_bytes - what.bytes;
+    tag_word(block, usable) = tag::make(block, state.tag_key, what.account, slack, what.kind).word();
+  } else {
+    list(block, what);
+  }
+  wire::cell& cell = own.cell_of(what.account);
+  if (what.reallocated) ++cell.reallocations;
+  book_allocation(own, cell, block, what.bytes);
+  return block;
+}
+
+HL_COLD bool withdraw_watched(books& own, void* block, block_kind by, large_block& out) {
+  if (!take_large(block, out)) {
+    report_error(wire::error_kind::double_free, account_in_slot(block));
+    return false;
+  }
+  if (out.birth != state.birth) {
+    count_inherited(out.bytes);
+    return false;
+  }
+  if (out.kind != by) report_error(wire::error_kind::mismatch, out.account);
+  check_end(block, out.account);
+  book_free(own, out.account, block, out.bytes);
+  return true;
+}
+
+HL_COLD bool release_watched(books& own, void* block, block_kind by) {
+  large_block found{};
+  withdraw_watched(own, block, by, found);
+  if (found.address != 0) leave_slot(block);
+  return false;
+}
+
+HL_COLD bool drop_watched(void* block) {
+  leave_slot(block);
+  return false;
+}
+
+HL_COLD void* move_out_of_slot(void* block, std::size_t bytes) {
+  void* const moved = next.malloc(with_tag(bytes));
+  if (moved == nullptr) return nullptr;
+  const std::size_t usable = watched_usable(block);
+  std::memcpy(moved, block, usable < bytes ? usable : bytes);
+  leave_slot(block);
+  return moved;
+}
+
+}  // namespace heapledger::probe

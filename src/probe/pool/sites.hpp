@@ -1,0 +1,22 @@
+// Which stacks took chunks from which pools, for pools that say so at each event.
+//
+// Shared by all threads and written with atomic adds: a pool that asks for this pays for a walk of the stack anyway.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "probe/account/books.hpp"
+
+namespace heapledger::probe {
+
+// Books a chunk on the stack that `own` walked last. The answer names it when the chunk is freed; 0: nowhere.
+std::uint32_t book_chunk(books& own, std::uint32_t kind, std::size_t bytes);
+void book_chunk_free(std::uint32_t site, std::size_t bytes);
+
+// After a fork, with a new segment: chunks from before are the parent's, and counted no more.
+void forget_pool_sites();
+// Code was unloaded: the same addresses will mean other stacks.
+void forget_pool_paths();
+
+}  // namespace heapledger::probe

@@ -1,0 +1,87 @@
+// A fork by the C library: the blocks in slots become memory that parent and child copy on write, as all other memory
+// is.
+#include <pthread.h>
+
+#include "probe/base/lock.hpp"
+#include "probe/base/syscalls.hpp"
+#include "probe/watch/control.hpp"
+#include "probe/watch/watch.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+constinit thread_local bool holds_lock = false;
+constinit std::uint64_t mask_before = 0;  // under the lock
+
+void hold() {
+  const std::uint64_t all = ~std::uint64_t{0};
+  std::uint64_t before = 0;
+  sys::call(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, sys::word(&all), sys::word(&before), 8);
+  while (__atomic_exchange_n(&watch_lock, 2u, __ATOMIC_ACQUIRE) != 0)
+    sys::call(__NR_futex, sys::word(&watch_lock), 128 /* FUTEX_WAIT_PRIVATE */, 2);
+  mask_before = before;
+  holds_lock = true;
+}
+
+void release() {
+  holds_lock = false;
+  const std::uint64_t before = mask_before;
+  __atomic_store_n(&watch_lock, 0u, __ATOMIC_RELEASE);
+  sys::call(__NR_futex, sys::word(&watch_lock), 129 /* FUTEX_WAKE_PRIVATE */, 1);
+  sys::call(__NR_rt_sigprocmask, 2, sys::word(&before), 0, 8);
+}
+
+void set_apart(std::uint32_t index) {
+  wire::watch_answer& answer = segment.header->watch;
+  if (index >= answer.slot_count) return;
+  wire::watch_slot& slot = segment.watch_slots[index];
+  if (slot.state != wire::watch_slot_state::live) return;
+  slot.ended_ns = sys::clock_ns(sys::clock_monotonic);
+  __atomic_store_n(&slot.state, wire::watch_slot_state::apart, __ATOMIC_RELEASE);
+  if (slot.suspect < segment.watch_suspects.capacity) --segment.watch_suspects[slot.suspect].live;
+  --answer.live_blocks;
+  answer.live_bytes -= slot.bytes;
+  ++answer.apart_blocks;
+  ++answer.set_apart;
+}
+
+void before_fork() {
+  __atomic_add_fetch(&watch_forks, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&watch_started, __ATOMIC_SEQ_CST) == 0) return;
+  hold();
+  privatise_arenas();
+}
+
+void in_parent() {
+  if (holds_lock) {
+    if (segment.header != nullptr) {
+      ++segment.header->watch.forks;
+      part_from_child(set_apart);
+    }
+    release();
+  }
+  __atomic_sub_fetch(&watch_forks, 1, __ATOMIC_SEQ_CST);
+}
+
+void in_child() {
+  __atomic_store_n(&watch_forks, 0, __ATOMIC_SEQ_CST);
+  if (!holds_lock) return;
+  keep_inherited();
+  release();
+}
+
+}  // namespace
+
+void start_fork_handlers() {
+  watch_survives_forks = pthread_atfork(before_fork, in_parent, in_child) == 0;
+}
+
+void reset_watch() {
+  watch_lock = 0;
+  watch_forks = 0;
+  if (window.bytes != 0) keep_inherited();
+  watch_in_force = {};
+  watching = {0, 0};
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,190 @@
+// Which blocks get a slot, and what is written down about them.
+#include <sys/mman.h>
+
+#include "probe/base/lock.hpp"
+#include "probe/base/syscalls.hpp"
+#include "probe/watch/control.hpp"
+#include "probe/watch/watch.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+using wire::watch_slot_state;
+
+constexpr std::uint64_t page = 4096;
+constexpr int advice_populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
+
+void add(std::uint64_t& word, std::uint64_t by) {
+  __atomic_fetch_add(&word, by, __ATOMIC_RELAXED);
+}
+
+// xorshift64*, seeded by a time stamp and the address of the books.
+std::uint32_t draw(books& own) {
+  std::uint64_t x = own.watch_random;
+  if (x == 0) x = (__builtin_ia32_rdtsc() ^ sys::word(&own) << 20) * 0x9e3779b97f4a7c15u | 1;
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  own.watch_random = x;
+  return static_cast<std::uint32_t>(x * 0x2545f4914f6cdd1du >> 32);
+}
+
+wire::watch_suspect* suspect_of(std::uint32_t account, std::uint32_t& index) {
+  if (account >= watching.mark_count) return nullptr;
+  index = __atomic_load_n(&segment.watch_marks[account], __ATOMIC_RELAXED) - 1;
+  if (index >= watch_in_force.suspect_count) return nullptr;
+  wire::watch_suspect& found = segment.watch_suspects[index];
+  return found.account == account ? &found : nullptr;
+}
+
+bool within_limits(const wire::watch_suspect& suspect, const watch_offer& offer, std::uint64_t now_ns) {
+  const wire::watch_answer& answer = segment.header->watch;
+  return watch_in_force.on && now_ns < watch_in_force.lease_ns && suspect.live < suspect.most &&
+         answer.live_blocks < watch_in_force.most_blocks && offer.bytes <= watch_in_force.most_each_bytes &&
+         answer.live_bytes <= watch_in_force.most_bytes && offer.bytes <= watch_in_force.most_bytes - answer.live_bytes;
+}
+
+std::uint64_t room_before(const watch_offer& offer) {
+  return offer.alignment < sizeof(slot_header) ? sizeof(slot_header) : offer.alignment;
+}
+
+struct room {
+  std::uint32_t slot = no_slot;
+  std::uint32_t length = 0;
+};
+
+room find_room(const watch_offer& offer) {
+  wire::watch_answer& answer = segment.header->watch;
+  const std::uint64_t bytes = room_before(offer) + offer.usable + sizeof(std::uint64_t);
+  watch_trouble trouble{};
+  room found;
+  found.slot = take_run((bytes + wire::watch_slot_bytes - 1) / wire::watch_slot_bytes, trouble);
+  if (trouble.obstacle != wire::watch_obstacle::none) {
+    answer.obstacle = trouble.obstacle;
+    answer.error = trouble.error;
+  }
+  if (found.slot == no_slot) return found;
+  found.length = run_length(found.slot);
+  const std::uint32_t end = found.slot + found.length;
+  // The first pages are needed anyway; where there is no memory for them, this says so and a store would not.
+  char* const first = address_of(found.slot) + (room_before(offer) - 1) / page * page;
+  const std::uint64_t needed = bytes - (room_before(offer) - 1) / page * page;
+  const long populated =
+      sys::madvise(first, needed < 4 * page ? (needed + page - 1) & ~(page - 1) : 4 * page, advice_populate_write);
+  if (end > answer.slot_limit || !commit(segment.watch_slots, end) || (populated != 0 && populated != -22)) {
+    give_run(found.slot);
+    found.slot = no_slot;
+  } else if (end > answer.slot_count) {
+    __atomic_store_n(&answer.slot_count, end, __ATOMIC_RELEASE);
+  }
+  return found;
+}
+
+void* record(const room& in, const watch_offer& offer, std::uint32_t suspect, std::uint32_t chance,
+             std::uint64_t now_ns) {
+  char* const block = address_of(in.slot) + room_before(offer);
+  reinterpret_cast<slot_header*>(block)[-1] = {offer.usable, slot_chunk};
+  wire::watch_slot& slot = segment.watch_slots[in.slot];
+  __atomic_store_n(&slot.serial, slot.serial + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot.state, watch_slot_state::unused, __ATOMIC_RELEASE);
+  slot.account = offer.account;
+  slot.suspect = suspect;
+  slot.address = sys::word(block);
+  slot.bytes = offer.bytes;
+  slot.born_ns = now_ns;
+  slot.ended_ns = 0;
+  slot.armed_ns = 0;
+  slot.chance = chance;
+  slot.tid = static_cast<std::uint32_t>(sys::gettid());
+  for (std::uint32_t i = 1; i < in.length; ++i) segment.watch_slots[in.slot + i].state = watch_slot_state::rest;
+  __atomic_store_n(&slot.state, watch_slot_state::live, __ATOMIC_RELEASE);
+  return block;
+}
+
+unsigned age_bucket(std::uint64_t age_ns) {
+  const std::uint64_t ms = age_ns / 1'000'000;
+  const unsigned bucket = ms == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzl(ms));
+  return bucket < wire::watch_age_buckets ? bucket : wire::watch_age_buckets - 1;
+}
+
+// After a fork the child's segment knows nothing of what it inherited.
+bool known_here(const wire::watch_slot& slot, const void* block) {
+  return slot.address == sys::word(block) &&
+         (slot.state == watch_slot_state::live || slot.state == watch_slot_state::apart);
+}
+
+void count_end(wire::watch_slot& slot) {
+  wire::watch_answer& answer = segment.header->watch;
+  const std::uint64_t now_ns = sys::clock_ns(sys::clock_monotonic);
+  const bool apart = slot.state == watch_slot_state::apart;
+  if (slot.suspect < segment.watch_suspects.capacity) {
+    wire::watch_suspect& suspect = segment.watch_suspects[slot.suspect];
+    if (!apart) {
+      --suspect.live;
+      ++suspect.freed;
+      suspect.freed_bytes += slot.bytes;
+      ++suspect.freed_ages[age_bucket(now_ns - slot.born_ns)];
+    }
+  }
+  ++answer.freed;
+  if (apart) {
+    --answer.apart_blocks;
+  } else {
+    --answer.live_blocks;
+    answer.live_bytes -= slot.bytes;
+    slot.ended_ns = now_ns;
+  }
+  __atomic_store_n(&slot.state, watch_slot_state::freed, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+void* place(books& own, const watch_offer& offer) {
+  look_at_watch();
+  std::uint32_t index = 0;
+  wire::watch_suspect* suspect = suspect_of(offer.account, index);
+  if (suspect == nullptr) return nullptr;
+  add(suspect->offered, 1);
+  add(suspect->offered_bytes, offer.bytes);
+  const std::uint32_t chance = __atomic_load_n(&suspect->chance, __ATOMIC_RELAXED);
+  if (draw(own) > chance) return nullptr;
+  lock_guard held(watch_lock);
+  ++suspect->chosen;
+  wire::watch_answer& answer = segment.header->watch;
+  const std::uint64_t now_ns = sys::clock_ns(sys::clock_monotonic);
+  if (watch_in_force.on && now_ns >= watch_in_force.lease_ns) stop_watch();
+  if (!within_limits(*suspect, offer, now_ns)) {
+    ++answer.refused_most;
+    return nullptr;
+  }
+  const room found = offer.alignment < wire::watch_slot_bytes ? find_room(offer) : room{};
+  if (found.slot == no_slot) {
+    ++answer.refused_room;
+    return nullptr;
+  }
+  ++suspect->placed;
+  suspect->placed_bytes += offer.bytes;
+  ++suspect->live;
+  ++answer.placed;
+  ++answer.live_blocks;
+  answer.live_bytes += offer.bytes;
+  return record(found, offer, index, chance, now_ns);
+}
+
+void leave_slot(void* block) {
+  lock_guard held(watch_lock);
+  const std::uint32_t index = slot_of(block);
+  if (segment.header != nullptr && index < segment.header->watch.slot_count &&
+      known_here(segment.watch_slots[index], block))
+    count_end(segment.watch_slots[index]);
+  give_run(index);
+}
+
+std::uint32_t account_in_slot(const void* block) {
+  const std::uint32_t index = slot_of(block);
+  if (segment.header == nullptr || index >= segment.header->watch.slot_count) return 0;
+  const std::uint32_t account = segment.watch_slots[index].account;
+  return account < __atomic_load_n(&segment.header->account_count, __ATOMIC_ACQUIRE) ? account : 0;
+}
+
+}  // namespace heapledger::probe

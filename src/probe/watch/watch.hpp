@@ -1,0 +1,35 @@
+// The leak watch inside the program: some blocks of suspect accounts live in slots, where it can be seen from outside
+// whether anything touches them. docs/leak-watch-internals.md.
+//
+// Everything here is off the fast paths, under one lock, with signals blocked.
+#pragma once
+
+#include "probe/account/books.hpp"
+#include "probe/account/watch_view.hpp"
+#include "probe/watch/window.hpp"
+
+namespace heapledger::probe {
+
+// An allocation of a suspect account: counted as offered, and, when it is chosen and there is room, given a slot:
+// zeroed memory of at least so many usable bytes and such an alignment. nullptr: it stays where it is.
+struct watch_offer {
+  std::uint32_t account;
+  std::uint64_t bytes;
+  std::uint64_t usable;     // what the program may use, as far as it can ask
+  std::uint64_t alignment;  // a power of two
+};
+void* place(books& own, const watch_offer& offer);
+
+// The block's slot is empty now.
+void leave_slot(void* block);
+
+// Of the last block that had this slot.
+std::uint32_t account_in_slot(const void* block);
+
+// In a forked child, when it begins books of its own.
+void reset_watch();
+
+// Fork handlers, to be the first that are registered: a failure means that there can be no watch.
+void start_fork_handlers();
+
+}  // namespace heapledger::probe

@@ -1,0 +1,46 @@
+// The syntax of export.
+#include <fmt/format.h>
+
+#include "tool/cli/command_line.hpp"
+#include "tool/cli/options_of.hpp"
+#include "tool/cli/values.hpp"
+#include "tool/export/format.hpp"
+
+namespace heapledger::cli {
+
+export_options parse_export(std::span<const std::string> given_words) {
+  export_options options;
+  command_line line("export");
+  auto& app = line.app();
+  app.footer("export --format FORMAT [options] PROFILE");
+  app.add_option("PROFILE", options.file, "a .hlp file, or the segment of a process")->type_name("");
+  app.add_option("--format", options.format, "pprof, heaptrack, speedscope, folded, massif, dhat or csv")
+      ->type_name("FORMAT");
+  app.add_option("-o,--output", options.output, "write to this file; ending in .gz: compressed (standard output)")
+      ->type_name("FILE");
+  app.add_flag("-f,--force", options.force, "overwrite an existing file");
+  app.add_option("--by", options.by, "live, peak, allocated, count or temporary: what is shown first (peak)")
+      ->type_name("MEASURE");
+  app.add_flag("-q,--quiet", options.quiet, "do not say what was written");
+  app.add_option("--debug-path", options.debug_paths, "a folder of debug files; may be repeated")
+      ->type_name("DIR")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  line.parse({given_words.begin(), given_words.end()});
+
+  if (app.count("--format") == 0) {
+    throw usage_error("which format? add --format pprof, heaptrack, speedscope, folded, massif, dhat or csv");
+  }
+  choice_value("--format", options.format, {"pprof", "heaptrack", "speedscope", "folded", "massif", "dhat", "csv"});
+  if (app.count("--by") != 0) {
+    choice_value("--by", options.by, {"live", "peak", "allocated", "count", "temporary"});
+    if (!exports::find_format(options.format)->takes_measure) {
+      throw usage_error(fmt::format("--by says nothing for {}, which shows every measure that it has", options.format));
+    }
+  }
+  if (options.file.empty()) throw usage_error("which profile? add the name of a .hlp file");
+  return options;
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,27 @@
+// The syntax of html.
+#include "tool/cli/command_line.hpp"
+#include "tool/cli/options_of.hpp"
+#include "tool/cli/values.hpp"
+
+namespace heapledger::cli {
+
+html_options parse_html(std::span<const std::string> given_words) {
+  html_options options;
+  command_line line("html");
+  auto& app = line.app();
+  app.footer("html [options] PROFILE");
+  app.add_option("PROFILE", options.file, "a .hlp file, or the segment of a process")->type_name("");
+  app.add_option("-o,--output", options.output, "the page (PROFILE with .html for .hlp); - is standard output")
+      ->type_name("FILE");
+  app.add_flag("-f,--force", options.force, "overwrite an existing file");
+  app.add_option("--debug-path", options.debug_paths, "a folder of debug files; may be repeated")
+      ->type_name("DIR")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  line.parse({given_words.begin(), given_words.end()});
+  if (options.file.empty()) throw usage_error("which profile? Type: heapledger html PROFILE");
+  return options;
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,75 @@
+#include "tool/collect/pools.hpp"
+
+#include <algorithm>
+
+namespace heapledger::collect {
+namespace {
+
+constexpr std::uint64_t most = std::uint64_t{1} << 50;
+constexpr std::size_t size_classes = std::size(wire::pool_counters{}.sizes);
+
+// Other processors' adds arrive in any order: a free may be there before its allocation.
+std::uint64_t bounded(std::uint64_t value) {
+  return value > most ? 0 : value;
+}
+
+class kind_sum {
+ public:
+  explicit kind_sum(const wire::pool_counters& ended) { add(ended); }
+
+  void add(const wire::pool_counters& one) {
+    info_.allocations += bounded(one.allocations);
+    info_.frees += bounded(one.frees);
+    info_.allocated_bytes += bounded(one.allocated_bytes);
+    info_.page_bytes += bounded(one.page_bytes);
+    info_.pages += bounded(one.pages);
+    info_.arenas += bounded(one.arenas);
+    info_.peak_page_bytes = std::max(info_.peak_page_bytes, bounded(one.peak_page_bytes));
+    for (std::size_t i = 0; i < size_classes; ++i) sizes_[i] += bounded(one.sizes[i]);
+  }
+
+  pool_info take() {
+    info_.frees = std::min(info_.frees, info_.allocations);
+    for (std::size_t i = 0; i < size_classes; ++i) {
+      if (sizes_[i] == 0) continue;
+      const std::uint64_t from = i == 0 ? 0 : std::uint64_t{1} << (i - 1);
+      info_.sizes.push_back({.from = from, .to = i == 0 ? 0 : 2 * from - 1, .allocations = sizes_[i]});
+    }
+    return std::move(info_);
+  }
+
+ private:
+  pool_info info_;
+  std::uint64_t sizes_[size_classes] = {};
+};
+
+}  // namespace
+
+void add_pools(const segment_copy& segment, std::span<const std::uint32_t> nodes, profile& to) {
+  std::vector<kind_sum> sums;
+  for (const auto& kind : segment.pool_kinds) sums.emplace_back(kind.ended);
+  for (const auto& pool : segment.pools)
+    if (pool.kind != 0 && pool.kind < sums.size()) sums[pool.kind].add(pool.counters);
+
+  const std::size_t first = to.pools.size();
+  for (std::size_t kind = 1; kind < sums.size(); ++kind) {
+    const auto& named = segment.pool_kinds[kind];
+    auto& info = to.pools.emplace_back(sums[kind].take());
+    info.name = segment.text(named.name).substr(0, 255);
+    info.chunk_bytes = bounded(named.chunk_bytes);
+    info.opened = bounded(named.opened);
+    info.closed = std::min(bounded(named.closed), info.opened);
+  }
+  for (std::size_t i = 0; i < segment.pool_sites.size(); ++i) {
+    const auto& site = segment.pool_sites[i];
+    if (site.kind == 0 || site.kind >= sums.size() || bounded(site.allocations) == 0) continue;
+    to.pools[first + site.kind - 1].sites.push_back(
+        {.node = nodes[i],
+         .allocations = site.allocations,
+         .allocated_bytes = bounded(site.allocated_bytes),
+         .frees = std::min(bounded(site.frees), site.allocations),
+         .freed_bytes = std::min(bounded(site.freed_bytes), bounded(site.allocated_bytes))});
+  }
+}
+
+}  // namespace heapledger::collect

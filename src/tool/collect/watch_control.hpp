@@ -1,0 +1,77 @@
+// The tool's hand on the leak watch of one process: writes its requests into the segment, and reads the answers,
+// checked. One tool at a time. docs/leak-watch-internals.md says what the words mean.
+//
+// Nothing here waits for the program. What it learns it can learn again: another tool goes on where one was killed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tool/collect/segment_copy.hpp"
+#include "tool/collect/unique_fd.hpp"
+
+namespace heapledger::collect {
+
+struct watch_limits {
+  std::uint32_t blocks = 50'000;
+  std::uint64_t bytes = std::uint64_t{1} << 30;
+  std::uint64_t each_bytes = std::uint64_t{64} << 20;
+};
+
+struct watched_slot {
+  std::uint32_t index = 0;
+  wire::watch_slot record{};
+};
+
+class watch_control {
+ public:
+  // Throws input_error: not a segment, not ours to write, or another tool watches this process.
+  explicit watch_control(const std::string& segment_path, links how = links::followed);
+
+  // Until `lease_ns` (CLOCK_MONOTONIC), which a later call moves on.
+  void start(const watch_limits& limits, std::uint64_t lease_ns);
+  void stop();
+
+  // From now on each allocation of the account is chosen with this chance, 0 to 1; at most so many in slots at a time.
+  // False: there is no room for another suspect. Heeded after publish().
+  bool suspect(std::uint32_t account, double chance, std::uint32_t most);
+  void acquit(std::uint32_t account);
+  // False: the program has not done what it was asked last. Heeded after publish().
+  bool arm(std::span<const wire::watch_arm> wanted);
+  void publish();
+
+  // Whether the program has seen all that was published.
+  bool is_heeded() const;
+  bool has_armed() const;
+
+  wire::watch_answer answer() const;
+  // Those of live, apart and freed blocks; indices in order.
+  std::vector<watched_slot> slots() const;
+  // The counters of a suspect; zeros for an account that never was one.
+  wire::watch_suspect counters(std::uint32_t account) const;
+  std::vector<wire::watch_suspect> suspects() const;
+
+  const segment_file& segment() const { return segment_; }
+
+ private:
+  void write(std::uint64_t offset, const void* from, std::size_t bytes);
+  template <class T>
+  void write_word(std::size_t offset_in_request, T value);
+  void cover_marks(std::uint32_t account);
+  void mark(std::uint32_t account, std::uint32_t value);
+  std::uint64_t suspect_offset(std::uint32_t index) const;
+
+  segment_file segment_;
+  unique_fd fd_;
+  wire::watch_request asked_{};
+  std::unordered_map<std::uint32_t, std::uint32_t> index_of_;  // account to suspect
+};
+
+// A probability as `chance` says it, and back. 0 cannot be said: use `most` = 0.
+std::uint32_t chance_word(double chance);
+double chance_of(std::uint32_t word);
+
+}  // namespace heapledger::collect

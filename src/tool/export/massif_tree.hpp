@@ -1,0 +1,17 @@
+// Massif's heap tree: from the allocation outward, the biggest first, and what is small added up.
+#pragma once
+
+#include "tool/analyse/measure.hpp"
+#include "tool/export/names.hpp"
+#include "tool/export/text_out.hpp"
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::exports {
+
+// Of what the stacks held by `by`, live or peak.
+void write_massif_tree(const profile& p, safe_names& names, analyse::measure by, text_out& text);
+
+// The sum at the root of that tree.
+std::int64_t massif_total(const profile& p, analyse::measure by);
+
+}  // namespace heapledger::exports

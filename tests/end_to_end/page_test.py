@@ -1,0 +1,66 @@
+"""The page that `heapledger html` writes, in a real browser, against the JSON report of the same profile."""
+
+import os
+import shutil
+import unittest
+
+import ledger
+
+NODE = os.environ.get("HEAPLEDGER_NODE", "")
+UI = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../ui")
+BROWSER = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+
+
+class Page(ledger.Case):
+    def html(self, *words):
+        return ledger.execute([ledger.BIN, "html", *words])
+
+    def assert_page_tells(self, profile):
+        page = self.path("page.html")
+        done = self.html("-f", "-o", page, profile)
+        self.assertEqual((done.status, done.out), (0, b""), done)
+        report = ledger.execute([ledger.BIN, "report", "--json", profile])
+        done = ledger.execute([NODE, os.path.join(UI, "test/browser.mjs"), page, self.write("report.json", report.out)],
+                              env={"HOME": self.dir, "CHROMIUM": BROWSER})
+        self.assertEqual(done.status, 0, done)
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(NODE) or not os.path.exists(os.path.join(UI, "node_modules/playwright-core")):
+            self.skipTest("built without node and npm")
+        if not os.path.exists(BROWSER):
+            self.skipTest("no chromium")
+
+    def test_threads(self):
+        self.assert_page_tells(self.profile([ledger.program("books_threads")]).files[0])
+
+    def test_scopes(self):
+        self.assert_page_tells(self.profile([ledger.program("scopes"), "nested"]).files[0])
+
+    def test_hostile_names(self):
+        profile = self.path("hostile.hlp")
+        done = ledger.execute([os.path.join(os.path.dirname(ledger.BIN), "write_hostile_profile"), profile])
+        self.assertEqual(done.status, 0, done)
+        self.assert_page_tells(profile)
+
+    def test_files(self):
+        """The page's name, and what is in the way of it."""
+        profile = self.profile([ledger.program("nothing")]).files[0]
+        page = profile[: -len(".hlp")] + ".html"
+        done = self.html(profile)
+        self.assertEqual((done.status, done.out), (0, b""), done)
+        self.assertIn(os.fsencode(page), done.err)
+        again = self.html(profile)
+        self.assertEqual((again.status, again.err.count(b"\n")), (125, 1), again)
+        self.assertIn(b"the file exists", again.err)
+        self.assertEqual(self.html("-f", profile).status, 0)
+        piped = self.html("-o", "-", profile)
+        with open(page, "rb") as file:
+            self.assertEqual(piped.out, file.read())
+        shutil.rmtree(os.path.dirname(page))
+        gone = self.html(profile)
+        self.assertEqual((gone.status, gone.err.count(b"\n")), (125, 1), gone)
+
+
+if __name__ == "__main__":
+    ledger.main()

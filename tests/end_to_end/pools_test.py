@@ -1,0 +1,103 @@
+"""Pools that show themselves: what the profile tells of them is what they counted themselves."""
+
+import ledger
+
+COUNTS = ("allocations", "frees", "allocated_bytes", "page_bytes", "peak_page_bytes")
+
+
+def told(out):
+    """What the program said of its pool, a line each."""
+    return [dict(zip(COUNTS, map(int, line.split()))) for line in out.decode().splitlines()]
+
+
+def holder(stack):
+    """The function of the program that took the chunks."""
+    names = [f.get("function", "") for f in stack["frames"]]
+    return next((known for name in names for known in ("keep_many", "keep_few", "churn", "forked") if known in name), names)
+
+
+class Pools(ledger.Case):
+    def checked(self, case, *options, status=0):
+        done = self.profile([ledger.program("pools"), case], *options)
+        self.assertEqual(done.status, status, done)
+        for r in done.reports:
+            self.assert_sums(r)
+            self.assertLessEqual(set(r["profiler"]["losses"]), {"inherited_frees"})
+        return done
+
+    def pool(self, r, name):
+        found = [p for p in r["pools"] if p["name"] == name]
+        self.assertEqual(len(found), 1, r["pools"])
+        return found[0]
+
+    def assert_told(self, pool, said):
+        self.assertEqual({key: pool[key] for key in COUNTS}, said)
+
+    def test_counts(self):
+        done = self.checked("counted")
+        pool = self.pool(done.report, "events")
+        self.assert_told(pool, told(done.out)[0])
+        self.assertEqual((pool["chunk_bytes"], pool["opened"], pool["closed"], pool["chunks_in_use"]), (32, 1, 0, 3000))
+        self.assertEqual(pool["sizes"], [{"from": 16, "to": 31, "allocations": 3100}])
+        self.assertEqual(pool["stacks"], [])
+
+    def test_stacks(self):
+        done = self.checked("sited")
+        pool = self.pool(done.report, "requests")
+        self.assert_told(pool, told(done.out)[0])
+        by_function = {holder(s): s for s in pool["stacks"]}
+        self.assertEqual({f: (s["allocations"], s["frees"], s["live_bytes"]) for f, s in by_function.items()},
+                         {"keep_many": (1000, 0, 40000), "keep_few": (10, 0, 200), "churn": (5000, 5000, 0)})
+        for key in ("allocations", "frees", "allocated_bytes"):
+            self.assertEqual(ledger.total(pool["stacks"], key), pool[key], key)
+        text = ledger.execute([ledger.BIN, "report", done.files[0]])
+        section = text.out[text.out.index(b"\nPools\n"):text.out.index(b"\nSizes")]
+        self.assertIn(b"requests", section)
+        self.assertIn(b"keep_many", section)
+
+    def test_without_stacks(self):
+        pool = self.pool(self.checked("sited", "--stacks", "off").report, "requests")
+        self.assertEqual((pool["allocations"], pool["stacks"]), (6010, []))
+
+    def test_many_pools_take_one_place(self):
+        pool = self.pool(self.checked("many").report, "short-lived")
+        self.assertEqual({key: pool[key] for key in ("opened", "closed", "allocations", "frees", "page_bytes", "arenas")},
+                         {"opened": 20000, "closed": 20000, "allocations": 60000, "frees": 60000, "page_bytes": 0, "arenas": 0})
+
+    def test_forked(self):
+        done = self.checked("forked")
+        self.assertEqual(len(done.reports), 2)
+        child, parent = sorted(done.reports, key=lambda r: not r["process"].get("forked", False))
+        of_child, of_parent = told(done.out)
+        self.assert_told(self.pool(parent, "requests"), of_parent)
+        self.assert_told(self.pool(child, "requests"), of_child)
+        self.assertEqual(of_child["allocations"], 1000 + 1 + 10)
+        self.assertEqual(of_parent["allocations"], 1000 + 10)
+        stacks = {holder(s): (s["allocations"], s["frees"]) for s in self.pool(parent, "requests")["stacks"]}
+        self.assertEqual(stacks, {"keep_many": (1000, 0), "keep_few": (10, 10)})
+        stacks = {holder(s): (s["allocations"], s["frees"]) for s in self.pool(child, "requests")["stacks"]}
+        self.assertEqual(stacks, {"keep_few": (10, 0), "forked": (1, 1)})  # the parent's chunks are the parent's
+        self.assertEqual(self.pool(child, "of the child")["closed"], 1)
+
+    def test_forked_child_left_alone(self):
+        done = self.checked("forked", "--no-follow")
+        of_child, of_parent = told(done.out)
+        self.assert_told(self.pool(done.report, "requests"), of_parent)
+        self.assertEqual(of_child["allocations"], 1011)
+
+    def test_threads(self):
+        done = self.checked("threads")
+        pool = self.pool(done.report, "requests")
+        self.assertEqual((pool["allocations"], pool["frees"]), (4 * 50 * 6000, 4 * 50 * 6000))
+        for key in ("allocations", "frees", "allocated_bytes"):
+            self.assertEqual(ledger.total(pool["stacks"], key), pool[key], key)
+        self.assertEqual(ledger.total(pool["stacks"], "live_bytes"), 0)
+
+    def test_killed(self):
+        done = self.checked("killed", status=137)
+        self.assert_told(self.pool(done.report, "requests"), told(done.out)[0])
+        self.assertEqual(ledger.total(self.pool(done.report, "requests")["stacks"], "live_bytes"), 40000)
+
+
+if __name__ == "__main__":
+    ledger.main()

@@ -1,0 +1,162 @@
+#include "tool/diff/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "report_sample.hpp"
+#include "tool/diff/identity.hpp"
+
+namespace heapledger::diff {
+namespace {
+
+using sample::booked;
+using sample::profile_builder;
+using sample::sample_frame;
+
+const stack_change* with_innermost(const comparison& compared, std::string_view function) {
+  for (const auto& change : compared.stacks()) {
+    const auto frames = compared.frames_of(change);
+    if (!frames.empty() && compared.frames()[frames[0].frame].function == function) return &change;
+  }
+  return nullptr;
+}
+
+TEST(diff_identity, copies_of_a_function_are_the_function) {
+  EXPECT_EQ(same_function("f(int) [clone .isra.0]"), "f(int)");
+  EXPECT_EQ(same_function("f(int) [clone .part.0] [clone .cold]"), "f(int)");
+  EXPECT_EQ(same_function("read_table.constprop.0.cold"), "read_table");
+  EXPECT_EQ(same_function("read_table.llvm.8123"), "read_table");
+  EXPECT_EQ(same_function("read.partly"), "read.partly");
+  EXPECT_EQ(same_function(".cold"), ".cold");
+  EXPECT_EQ(same_function("f(int, ...)"), "f(int, ...)");
+}
+
+TEST(diff_identity, versions_of_a_library_are_the_library) {
+  EXPECT_EQ(same_module("/lib/x86_64-linux-gnu/libz.so.1.2.13"), "libz.so");
+  EXPECT_EQ(same_module("libz.so"), "libz.so");
+  EXPECT_EQ(same_module("/opt/libz.so.old"), "libz.so.old");
+  EXPECT_EQ(same_module("/usr/bin/program"), "program");
+}
+
+TEST(diff_compare, moved_code_and_another_line_are_the_same_stack) {
+  profile_builder before;
+  before.edit().process.exe = "/old/program-1.0";
+  before.stack({{"f", "a.c", 10, "/old/program-1.0"}, {"main", "a.c", 90, "/old/program-1.0"}},
+               booked(1, 100, 0, 0, 100));
+  profile_builder after;
+  after.edit().process.exe = "/new/program-1.1";
+  after.stack({{"other", "b.c", 1, "/new/program-1.1"}, {"main", "a.c", 90, "/new/program-1.1"}},
+              booked(1, 7, 0, 0, 7));
+  after.stack({{"f [clone .isra.0]", "a.c", 12, "/new/program-1.1"}, {"main", "a.c", 95, "/new/program-1.1"}},
+              booked(3, 300, 0, 0, 300));
+  const profile old_profile = before.build();
+  const profile new_profile = after.build();
+  const comparison compared(old_profile, new_profile);
+  ASSERT_EQ(compared.stacks().size(), 2U);
+  const stack_change* change = with_innermost(compared, "f [clone .isra.0]");
+  ASSERT_NE(change, nullptr);
+  EXPECT_EQ(change->before.live_bytes(), 100);
+  EXPECT_EQ(change->after.live_bytes(), 300);
+  EXPECT_EQ(change->stacks_before, 1U);
+  EXPECT_EQ(change->stacks_after, 1U);
+  const auto frames = compared.frames_of(*change);
+  ASSERT_EQ(frames.size(), 2U);
+  EXPECT_EQ(analyse::line_number(compared.shown_in(*change), frames[0].place), 12U);
+  EXPECT_EQ(compared.frames()[frames[1].frame].module, "/new/program-1.1");
+}
+
+TEST(diff_compare, an_inlined_call_is_a_call) {
+  profile_builder before;
+  before.stack({{"leaf"}, {"middle"}, {"main"}}, booked(1, 1, 0, 0, 1));
+  profile_builder after;
+  after.stack({{"main", "", 0, "/usr/bin/program", {{"leaf"}, {"middle"}}}}, booked(2, 2, 0, 0, 2));
+  const profile old_profile = before.build();
+  const profile new_profile = after.build();
+  const comparison compared(old_profile, new_profile);
+  ASSERT_EQ(compared.stacks().size(), 1U);
+  EXPECT_EQ(compared.frames_of(compared.stacks()[0]).size(), 3U);
+}
+
+TEST(diff_compare, how_deep_a_recursion_went_and_what_starts_main_do_not_count) {
+  const auto recursive = [](int depth, const char* start) {
+    profile_builder builder;
+    std::vector<sample_frame> frames = {{"leaf"}};
+    for (int i = 0; i < depth; ++i) frames.insert(frames.end(), {{"even"}, {"odd"}});
+    frames.push_back({"main"});
+    frames.push_back({start, "", 0, "/lib/libc.so.6"});
+    frames.push_back({"", "", 0});
+    builder.stack(frames, booked(1, 1, 0, 0, 1));
+    return builder.build();
+  };
+  const profile old_profile = recursive(5, "__libc_start_main");
+  const profile new_profile = recursive(9, "__libc_start_call_main");
+  const comparison compared(old_profile, new_profile);
+  ASSERT_EQ(compared.stacks().size(), 1U);
+  const auto frames = compared.frames_of(compared.stacks()[0]);
+  ASSERT_EQ(frames.size(), 4U);
+  EXPECT_EQ(frames[2].cycle, 2U);
+  EXPECT_EQ(frames[2].times, 9U);
+}
+
+TEST(diff_compare, the_same_name_in_another_module_or_scope_is_another_stack) {
+  profile_builder before;
+  before.stack({{"init", "", 0, "/lib/liba.so.1"}}, booked(1, 1, 0, 0, 1));
+  const auto scoped = before.stack({{"init", "", 0, "/lib/liba.so.1"}}, booked(1, 10, 0, 0, 10));
+  before.edit().stacks[scoped].scope = {"request", "query"};
+  profile_builder after;
+  after.stack({{"init", "", 0, "/lib/liba.so.2"}}, booked(1, 1, 0, 0, 1));
+  after.stack({{"init", "", 0, "/lib/libb.so.1"}}, booked(1, 1, 0, 0, 1));
+  const profile old_profile = before.build();
+  const profile new_profile = after.build();
+  const comparison compared(old_profile, new_profile);
+  ASSERT_EQ(compared.stacks().size(), 3U);
+  const auto appeared = std::count_if(compared.stacks().begin(), compared.stacks().end(),
+                                      [](const stack_change& change) { return change.stacks_before == 0; });
+  EXPECT_EQ(appeared, 1);
+  const auto vanished = std::find_if(compared.stacks().begin(), compared.stacks().end(),
+                                     [](const stack_change& change) { return change.stacks_after == 0; });
+  ASSERT_NE(vanished, compared.stacks().end());
+  EXPECT_EQ(*vanished->scope, (std::vector<std::string>{"request", "query"}));
+}
+
+TEST(diff_compare, nameless_code_matches_by_address_only_in_one_and_the_same_build) {
+  const auto nameless = [](const char* build_id, bool both) {
+    profile_builder builder;
+    builder.stack({{"malloc", "", 0, "/lib/libc.so.6"}, {"", "", 0, "/opt/stripped"}, {"main"}}, booked(1, 1, 0, 0, 1));
+    profile p = builder.build();
+    for (auto& module : p.modules) module.build_id = build_id;
+    for (auto& place : p.locations) {
+      if (place.symbols.empty()) place.address = both ? 0x5000 : 0x6000;
+    }
+    return p;
+  };
+  const profile one = nameless("aa", true);
+  const profile moved_in_the_same_build = nameless("aa", false);
+  const profile rebuilt = nameless("bb", false);
+  EXPECT_EQ(comparison(one, one).stacks().size(), 1U);
+  EXPECT_EQ(comparison(one, moved_in_the_same_build).stacks().size(), 2U);
+  EXPECT_EQ(comparison(one, rebuilt).stacks().size(), 1U);
+}
+
+TEST(diff_compare, nothing_is_lost_in_the_sums) {
+  const profile old_profile = sample::killed_server();
+  const profile new_profile = sample::profile_builder().build();
+  for (const auto& [left, right] : {std::pair(&old_profile, &new_profile), std::pair(&new_profile, &old_profile),
+                                    std::pair(&old_profile, &old_profile)}) {
+    const comparison compared(*left, *right);
+    counters before;
+    counters after;
+    for (const auto& change : compared.stacks()) {
+      before += change.before;
+      after += change.after;
+    }
+    EXPECT_EQ(before, left->totals());
+    EXPECT_EQ(after, right->totals());
+    EXPECT_EQ(compared.total_before(), left->totals());
+    EXPECT_EQ(compared.total_after(), right->totals());
+  }
+}
+
+}  // namespace
+}  // namespace heapledger::diff

@@ -1,0 +1,60 @@
+#include "tool/html/html.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "full_profile.hpp"
+#include "hostile_profile.hpp"
+#include "tool/html/data.hpp"
+
+namespace heapledger::html {
+namespace {
+
+// The page around its data.
+std::string frame_of(const std::string& page) {
+  constexpr std::string_view opening = "id=\"data\">";
+  const std::size_t begin = page.find(opening) + opening.size();
+  const std::size_t end = page.find("</script>", begin);
+  EXPECT_EQ(page.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=", begin), end);
+  return page.substr(0, begin) + page.substr(end);
+}
+
+class html_page_test : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (page_shell().empty()) GTEST_SKIP() << page_shell_missing();
+  }
+};
+
+// What comes from a profile is nowhere but in the data, which is base64: no name can become markup.
+TEST_F(html_page_test, is_the_same_around_the_data_whatever_the_profile_says) {
+  const std::string plain = frame_of(html_page(full_profile()));
+  EXPECT_EQ(frame_of(html_page(hostile_profile())), plain);
+  EXPECT_EQ(frame_of(html_page(sample::profile_builder().build())), plain);
+}
+
+TEST_F(html_page_test, names_no_address) {
+  const std::string frame = frame_of(html_page(full_profile()));
+  for (const char* word : {"http:", "https:", "src=", "@import", "url("}) {
+    EXPECT_EQ(frame.find(word), std::string::npos) << word;
+  }
+  EXPECT_NE(frame.find("default-src 'none'"), std::string::npos);
+}
+
+TEST(html_data, says_whether_its_numbers_are_exact) {
+  profile p = full_profile();
+  EXPECT_NE(page_data(p).find("\"exact\":true"), std::string::npos);
+  p.stacks[0].count.allocated_bytes = std::uint64_t{1} << 53;
+  EXPECT_NE(page_data(p).find("\"exact\":false"), std::string::npos);
+}
+
+TEST(html_data, holds_the_totals_of_the_report) {
+  const profile p = full_profile();
+  const std::string data = page_data(p);
+  EXPECT_NE(data.find("\"live_bytes\":" + std::to_string(p.totals().live_bytes()) + ","), std::string::npos);
+  EXPECT_NE(data.find("\"peak_bytes\":" + std::to_string(p.totals().peak_bytes) + ","), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heapledger::html

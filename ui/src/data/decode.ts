@@ -1,0 +1,83 @@
+// From the bytes that src/tool/html/data.cpp writes to a Profile.
+import { Reader } from "./reader";
+import type { Head } from "./report";
+import { Strings, type Lines, type Functions, type Nodes, type Places, type Profile, type Stacks } from "../model/profile";
+
+export function decode(data: Uint8Array): Profile {
+  const reader = new Reader(data);
+  const head = JSON.parse(new TextDecoder().decode(reader.block())) as Head;
+  if (head.version !== 1) throw new Error(`this page's program cannot read data of version ${head.version}`);
+  const counts = head.counts;
+  const strings = new Strings(reader.indices(counts.strings), reader.block());
+  const functions = decodeFunctions(reader, counts.functions);
+  const lines: Lines = {
+    count: counts.lines,
+    function: reader.differences(counts.lines),
+    file: reader.differences(counts.lines),
+    line: reader.indices(counts.lines),
+    flags: reader.indices(counts.lines),
+  };
+  const nodes = decodeNodes(reader, counts.nodes);
+  const places = decodePlaces(reader, counts.places, nodes, lines);
+  const stacks = decodeStacks(reader, counts.stacks);
+  return { exact: head.exact, words: head.words, report: head.report, strings, functions, lines, nodes, places, stacks };
+}
+
+function decodeFunctions(reader: Reader, count: number): Functions {
+  const name = reader.differences(count);
+  const shortName = Uint32Array.from(reader.signed(count), (step, i) => name[i]! + step);
+  const module = Int32Array.from(reader.indices(count), (stored) => stored - 1);
+  return { count, name, shortName, module, kind: Uint8Array.from(reader.indices(count)) };
+}
+
+function decodeNodes(reader: Reader, count: number): Nodes {
+  const up = reader.indices(count);
+  const fn = Int32Array.from(reader.indices(count), (stored) => stored - 1);
+  const more = reader.indices(count);
+  const parent = new Uint32Array(count);
+  const depth = new Uint16Array(count);
+  const end = new Uint32Array(count);
+  const firstPlace = new Uint32Array(count + 1);
+  const path: number[] = [0];
+  for (let i = 0; i < count; ++i) {
+    firstPlace[i + 1] = firstPlace[i]! + more[i]! + 1;
+    if (i === 0) continue;
+    for (let left = up[i]!; left > 0; --left) end[path.pop()!] = i;
+    if (path.length === 0) throw new Error("the data of this page is damaged");
+    parent[i] = path[path.length - 1]!;
+    depth[i] = path.length;
+    path.push(i);
+  }
+  for (const node of path) end[node] = count;
+  return { count, parent, depth, end, fn, firstPlace };
+}
+
+function decodePlaces(reader: Reader, count: number, nodes: Nodes, lines: Lines): Places {
+  const line = Int32Array.from(reader.indices(count));
+  const parent = reader.indices(count);
+  const node = new Uint32Array(count);
+  const firstLine = new Map<number, number>();
+  lines.function.forEach((fn, i) => firstLine.has(fn) || firstLine.set(fn, i));
+  for (let i = 0; i < nodes.count; ++i) {
+    const first = i === 0 ? -1 : firstLine.get(nodes.fn[i]!)!;
+    const outer = nodes.firstPlace[nodes.parent[i]!]!;
+    for (let place = nodes.firstPlace[i]!; place < nodes.firstPlace[i + 1]!; ++place) {
+      node[place] = i;
+      line[place] = i === 0 ? -1 : line[place]! + first;
+      parent[place] = parent[place]! + outer;
+    }
+  }
+  return { count, parent, line, node };
+}
+
+function decodeStacks(reader: Reader, count: number): Stacks {
+  const stacks = { count, place: reader.differences(count), id: reader.differences(count) } as Stacks;
+  stacks.allocations = reader.numbers(count);
+  stacks.liveBlocks = reader.signed(count);
+  stacks.allocated = reader.numbers(count);
+  stacks.live = reader.signed(count);
+  stacks.temporaries = reader.numbers(count);
+  stacks.reallocations = reader.numbers(count);
+  stacks.peak = reader.signed(count);
+  return stacks;
+}

@@ -1,0 +1,112 @@
+// The part of the page's data that is JSON: `heapledger report --json`, with one stack for each scope, and words for it.
+
+export interface Counts {
+  allocations: number;
+  frees: number;
+  allocated_bytes: number;
+  freed_bytes: number;
+  live_blocks: number;
+  live_bytes: number;
+}
+
+export interface Totals extends Counts {
+  reallocations: number;
+  temporaries: number;
+  peak_bytes: number;
+  peak_bytes_error: number;
+  peak_time?: number;
+}
+
+export interface Thread {
+  tid: number;
+  name: string;
+  allocations: number;
+  frees: number;
+  allocated_bytes: number;
+  freed_bytes: number;
+  start: number;
+  end?: number;
+}
+
+export interface MemoryMap {
+  time: number;
+  rss_bytes: number;
+  live_bytes: number;
+  tag_bytes: number;
+  profiler_bytes: number;
+  allocator_bytes: number;
+  file_bytes: number;
+  stack_bytes: number;
+  other_bytes: number;
+}
+
+export interface ScopeRow extends Counts {
+  scope: string[];
+  with_descendants: Counts;
+  opened?: number;
+  closed?: number;
+  peak_bytes?: number;
+  refusals?: number;
+  overdrafts?: number;
+  budget?: { live_bytes?: number; allocated_bytes?: number; allocations?: number };
+}
+
+export interface TimelinePoint {
+  time: number;
+  live_bytes: number;
+  live_blocks: number;
+  allocations: number;
+  rss_bytes?: number;
+}
+
+export interface SizeBucket {
+  from: number;
+  to: number;
+  allocations: number;
+}
+
+export interface Report {
+  process: {
+    pid: number;
+    exe: string;
+    start_time: number;
+    duration: number;
+    ended: "exited" | "signaled" | "running" | "lost";
+    exit_code?: number;
+    signal?: number;
+    parent_pid?: number;
+    forked?: boolean;
+    stacks?: string;
+  };
+  totals: Totals;
+  threads: Thread[];
+  sizes: SizeBucket[];
+  profiler: { own_bytes: number; tag_bytes: number; accounts: number; nodes: number; losses: Record<string, number> };
+  memory?: MemoryMap;
+  memory_peak?: MemoryMap;
+  scopes?: ScopeRow[];
+  timeline: TimelinePoint[];
+  errors: { kind: string; count: number; stack: number }[];
+  markers?: { time: number; name: string }[];
+}
+
+export interface Words {
+  command: string;
+  ending: string;
+  host: string;
+  losses: string[];
+  errors: string[]; // one for each of the report's
+  symbols: string[];
+  modules: string[];
+  threads: string[]; // names, one for each of the report's
+  nameless_peak_bytes: number;
+  symbolized: boolean;
+}
+
+export interface Head {
+  version: number;
+  exact: boolean;
+  counts: { strings: number; functions: number; lines: number; nodes: number; places: number; stacks: number };
+  words: Words;
+  report: Report;
+}

@@ -1,0 +1,90 @@
+// What resident memory consists of.
+import type { Context, Page } from "../app/context";
+import type { MemoryMap } from "../data/report";
+import type { Profile } from "../model/profile";
+import { bytesText, exactText, percentText, secondsText } from "../model/text";
+import { el } from "./dom";
+
+interface Part {
+  key: keyof MemoryMap;
+  name: string;
+  meaning: string;
+  colour: string;
+}
+
+const parts: Part[] = [
+  { key: "live_bytes", name: "live blocks", meaning: "as the program asked for them", colour: "var(--accent)" },
+  { key: "allocator_bytes", name: "allocator, mmap", meaning: "free lists, rounding; the program's own mappings", colour: "#c98b2b" },
+  { key: "file_bytes", name: "files", meaning: "the program and its libraries", colour: "#4f9e87" },
+  { key: "stack_bytes", name: "stacks", meaning: "of threads", colour: "#b06fa8" },
+  { key: "other_bytes", name: "other", meaning: "shared memory", colour: "#8a94a3" },
+  { key: "tag_bytes", name: "tags", meaning: "what heapledger adds to blocks", colour: "#6b7280" },
+  { key: "profiler_bytes", name: "heapledger", meaning: "its tables in the process", colour: "#9ca3af" },
+];
+
+export function memoryMaps(profile: Profile): [string, MemoryMap][] {
+  const { memory, memory_peak, process } = profile.report;
+  const maps: [string, MemoryMap][] = [];
+  if (memory_peak) maps.push([`near the peak, at ${secondsText(memory_peak.time)}`, memory_peak]);
+  if (memory && memory.time !== memory_peak?.time) {
+    maps.push([process.ended === "running" ? "now" : `last seen, at ${secondsText(memory.time)}`, memory]);
+  }
+  return maps;
+}
+
+export class MemoryBars {
+  readonly element = el("div", { class: "memory-bars" });
+
+  constructor(profile: Profile) {
+    const maps = memoryMaps(profile);
+    if (maps.length === 0) this.element.append(el("p", { class: "empty" }, "Not recorded."));
+    const widest = Math.max(1, ...maps.map(([, map]) => parts.reduce((sum, part) => sum + Math.max(0, map[part.key]), 0)));
+    for (const [title, map] of maps) {
+      const stack = el("div", { class: "stacked" });
+      for (const part of parts) {
+        const bytes = map[part.key];
+        if (bytes <= 0) continue;
+        const piece = el("i", { title: `${part.name}: ${bytesText(bytes)}` });
+        piece.style.width = `${(100 * bytes) / widest}%`;
+        piece.style.background = part.colour;
+        stack.append(piece);
+      }
+      this.element.append(el("p", {}, el("b", {}, bytesText(map.rss_bytes)), ` ${title}`), stack);
+    }
+    const main = maps[0]?.[1];
+    if (!main) return;
+    this.element.append(el("ul", { class: "keys" }, ...parts.filter((part) => main[part.key] !== 0).map((part) => {
+      const swatch = el("i", { class: "swatch" });
+      swatch.style.background = part.colour;
+      return el("li", { title: part.meaning }, swatch, part.name, el("b", {}, bytesText(main[part.key])));
+    })));
+  }
+}
+
+export class MemoryPage implements Page {
+  readonly element = el("section", { class: "page scroll" });
+
+  constructor(context: Context) {
+    const { profile } = context;
+    const maps = memoryMaps(profile);
+    this.element.append(el("h2", {}, "Why the process is larger than what it has allocated"),
+      el("p", { class: "soft" }, "The rows add up to resident memory (RSS)."), new MemoryBars(profile).element);
+    const row = (name: string, meaning: string, of: (map: MemoryMap) => number, strong = false): HTMLElement =>
+      el("tr", { class: strong ? "strong" : "" }, el("th", {}, name),
+        ...maps.map(([, map]) => el("td", { class: "right", title: exactText(of(map), true) }, bytesText(of(map)))),
+        ...maps.slice(0, 1).map(([, map]) => el("td", { class: "right" }, percentText(of(map), map.rss_bytes))),
+        el("td", { class: "soft" }, meaning));
+    const unexplained = (map: MemoryMap): number => map.rss_bytes - parts.reduce((sum, part) => sum + map[part.key], 0);
+    if (maps.length === 0) return;
+    this.element.append(el("table", { class: "plain" },
+      el("thead", {}, el("tr", {}, el("th"), ...maps.map(([title]) => el("th", { class: "right" }, title)), el("th"), el("th"))),
+      el("tbody", {}, ...parts.map((part) => row(part.name, part.meaning, (map) => map[part.key])),
+        maps.some(([, map]) => unexplained(map) !== 0) ? row("not explained", "", unexplained) : null,
+        row("RSS", "", (map) => map.rss_bytes, true))));
+    if (maps.some(([, map]) => map.allocator_bytes < 0)) {
+      this.element.append(el("p", { class: "soft" }, "The allocator's row is below zero where live blocks were never written to, or are swapped out."));
+    }
+  }
+
+  update(): void {}
+}

@@ -1,0 +1,124 @@
+// The first screen: where the memory went, in one look.
+import type { Context, Page } from "../app/context";
+import { isBytes, liveTitle, measureTitle, type Measure } from "../model/measure";
+import { functionName, lineText, moduleName, shortName } from "../model/profile";
+import { bytesText, countText, counted, exactText, percentText, secondsText, valueText } from "../model/text";
+import { bar, el, fill } from "./dom";
+import { FlamePage } from "./flame_page";
+import { swatch } from "./functions_page";
+import { MemoryBars } from "./memory_page";
+import { Timeline } from "./timeline";
+
+const placesShown = 10;
+
+export class OverviewPage implements Page {
+  readonly element = el("section", { class: "page overview" });
+  private readonly tiles = el("div", { class: "tiles" });
+  private readonly warning = el("div", { class: "warnings" });
+  private readonly places = el("section", { class: "card places" });
+  private readonly flame: FlamePage;
+  private readonly timeline: Timeline;
+  private theme = "";
+
+  constructor(private readonly context: Context) {
+    this.flame = new FlamePage(context, true);
+    this.timeline = new Timeline(context.profile, context.state.span, (span) => context.note({ span }));
+    const open = el("button", { on: { click: () => context.change({ view: "flame" }) } }, "Open");
+    const memory = new MemoryBars(context.profile);
+    this.element.append(
+      this.tiles, this.warning,
+      el("div", { class: "row" }, this.timeline.element,
+        el("section", { class: "card rss" }, el("header", {}, el("h2", {}, "Resident memory (RSS)")), memory.element)),
+      el("div", { class: "row tall" }, this.places,
+        el("section", { class: "card graph" }, el("header", {}, el("h2", {}, "Who called it"), open), this.flame.element)));
+  }
+
+  update(): void {
+    this.drawTiles();
+    this.drawWarnings();
+    this.drawPlaces();
+    this.flame.update();
+    const theme = document.documentElement.dataset.theme ?? "";
+    if (theme !== this.theme) {
+      this.theme = theme;
+      this.timeline.draw();
+    }
+  }
+
+  private drawTiles(): void {
+    const { profile, state } = this.context;
+    const { totals, process } = profile.report;
+    const rate = process.duration >= 0.1 ? `, ${countText(Math.floor(totals.allocations / process.duration))} a second` : "";
+    const tile = (by: Measure, title: string, value: string, more: string, exact: string): HTMLElement =>
+      el("button", {
+        class: "tile", "aria-pressed": String(state.by === by), "data-measure": by, title: exact,
+        on: { click: () => this.context.change({ by, window: null }) },
+      }, el("small", {}, title), el("b", {}, value), el("span", {}, more));
+    const error = totals.peak_bytes_error > 0 ? `, true to within ${bytesText(totals.peak_bytes_error)}` : "";
+    fill(this.tiles,
+      tile("peak", "Peak", bytesText(totals.peak_bytes),
+        (totals.peak_time === undefined ? "most that was live at once" : `after ${secondsText(totals.peak_time)}`) + error,
+        exactText(totals.peak_bytes, true)),
+      tile("live", liveTitle(profile), bytesText(totals.live_bytes), `in ${counted(totals.live_blocks, "block")}`, exactText(totals.live_bytes, true)),
+      tile("allocated", "Allocated", bytesText(totals.allocated_bytes), `freed ${bytesText(totals.freed_bytes)}`, exactText(totals.allocated_bytes, true)),
+      tile("count", "Allocations", countText(totals.allocations), `${countText(totals.reallocations)} resized${rate}`, exactText(totals.allocations, false)),
+      tile("temporary", "Temporary", countText(totals.temporaries),
+        `${percentText(totals.temporaries, totals.allocations)} freed at once`, exactText(totals.temporaries, false)));
+  }
+
+  private drawWarnings(): void {
+    const { profile } = this.context;
+    const { words, report, exact } = profile;
+    const texts: string[] = [...words.errors];
+    const share = words.nameless_peak_bytes / Math.max(1, report.totals.peak_bytes);
+    if (share >= 0.2 && words.symbols.length > 0) {
+      texts.push(`${percentText(Math.min(share, 1), 1)} of the bytes at the peak belong to functions without a name: ${words.symbols[0]}.`);
+    }
+    if (words.losses.length > 0) texts.push(`Not everything could be booked: ${words.losses[0]}`);
+    if (!exact) texts.push("Some numbers of this profile are above 2^53; here they are rounded.");
+    const shown = texts.slice(0, 2);
+    const open = (): void => this.context.change({ view: "problems" });
+    fill(this.warning, ...shown.map((text) => el("p", { class: "warning" }, text,
+      el("button", { on: { click: open } }, texts.length > 2 ? `All ${texts.length}` : "More"))));
+  }
+
+  private drawPlaces(): void {
+    const { model, profile, state } = this.context;
+    const bytes = isBytes(state.by);
+    const site = model.sums().site;
+    const whole = model.whole();
+    const ranked = Array.from(site.keys()).filter((fn) => site[fn]! > 0).sort((a, b) => site[b]! - site[a]! || a - b);
+    const top = ranked.slice(0, placesShown);
+    const rest = ranked.slice(placesShown).reduce((sum, fn) => sum + site[fn]!, 0);
+    const rows = top.map((fn) => {
+      const value = site[fn]!;
+      const where = this.whereOf(fn);
+      return el("li", { title: `${functionName(profile, fn)}\n${exactText(value, bytes)}`, tabindex: 0, role: "button", on: {
+        click: () => this.context.change({ view: "functions", fn }),
+        keydown: (event) => event.key === "Enter" && this.context.change({ view: "functions", fn }),
+      } },
+        el("b", { class: "percent" }, percentText(value, whole)),
+        el("div", {}, el("span", { class: "name" }, swatch(this.context, fn), shortName(profile, fn)), el("small", {}, where),
+          bar(value / (whole || 1), this.context.colours().fill(fn))),
+        el("span", { class: "right" }, valueText(value, bytes)));
+    });
+    fill(this.places,
+      el("header", {}, el("h2", {}, `${measureTitle(state.by, profile)}: where ${bytes ? bytesText(whole) : countText(whole)} ${bytes ? "went" : "come from"}`)),
+      el("ol", {}, ...rows,
+        rest > 0 ? el("li", { class: "soft" }, el("b", { class: "percent" }, percentText(rest, whole)),
+          el("div", {}, `${counted(ranked.length - placesShown, "more function")}`), el("span", { class: "right" }, valueText(rest, bytes))) : null,
+        top.length === 0 ? el("li", { class: "soft" }, "Nothing by this measure.") : null));
+  }
+
+  private whereOf(fn: number): string {
+    const { profile } = this.context;
+    const { lines } = profile;
+    for (let line = 0; line < lines.count; ++line) {
+      if (lines.function[line] === fn) {
+        const text = lineText(profile, line);
+        if (text !== "") return `${text.split("/").slice(-2).join("/")} · ${moduleName(profile, fn)}`;
+      }
+    }
+    return moduleName(profile, fn);
+  }
+}

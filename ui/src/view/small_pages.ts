@@ -1,0 +1,191 @@
+// Sizes, threads, scopes and problems: tables that are small enough to be plain ones.
+import type { Context, Page } from "../app/context";
+import type { ScopeRow, SizeBucket } from "../data/report";
+import { bytesText, countText, counted, exactText, percentText, secondsText } from "../model/text";
+import { bar, el, fill, type Child } from "./dom";
+import { stackList } from "./stack_list";
+
+const mostRows = 2000;
+
+// One row for each power of two.
+export function sizeRows(buckets: SizeBucket[]): SizeBucket[] {
+  const rows = new Map<number, SizeBucket>();
+  for (const bucket of buckets) {
+    const power = bucket.from < 1 ? -1 : Math.floor(Math.log2(bucket.from));
+    const row = rows.get(power);
+    if (row) row.allocations += bucket.allocations;
+    else rows.set(power, { from: power < 0 ? 0 : 2 ** power, to: power < 0 ? 0 : 2 ** (power + 1) - 1, allocations: bucket.allocations });
+  }
+  const sorted = [...rows].sort((a, b) => a[0] - b[0]).map(([, row]) => row);
+  while (sorted.length > 0 && sorted[0]!.allocations === 0) sorted.shift();
+  while (sorted.length > 0 && sorted[sorted.length - 1]!.allocations === 0) sorted.pop();
+  return sorted;
+}
+
+function rangeText(row: SizeBucket): string {
+  if (row.from === row.to) return `${row.from} B`;
+  const round = (bytes: number): string => bytesText(bytes).replace(".0 ", " ");
+  return row.to < 1024 ? `${row.from} to ${row.to} B` : `${round(row.from)} to ${round(row.to + 1)}`;
+}
+
+export class SizesPage implements Page {
+  readonly element = el("section", { class: "page scroll" });
+
+  constructor(context: Context) {
+    const { sizes, totals } = context.profile.report;
+    const rows = sizeRows(sizes);
+    const all = rows.reduce((sum, row) => sum + row.allocations, 0);
+    const highest = rows.reduce((most, row) => Math.max(most, row.allocations), 1);
+    const mean = totals.allocations > 0 ? totals.allocated_bytes / totals.allocations : 0;
+    this.element.append(el("h2", {}, "Sizes asked for"),
+      el("p", { class: "soft" }, `${counted(totals.allocations, "allocation")}, ${bytesText(Math.round(mean))} on average`),
+      el("div", { class: "histogram" }, ...rows.flatMap((row) => [
+        el("span", { class: "right" }, rangeText(row)),
+        bar(row.allocations / highest, "var(--accent)"),
+        el("span", { class: "right", title: exactText(row.allocations, false) }, countText(row.allocations)),
+        el("span", { class: "right soft" }, percentText(row.allocations, all)),
+      ])));
+  }
+
+  update(): void {}
+}
+
+export class ThreadsPage implements Page {
+  readonly element = el("section", { class: "page scroll" });
+  private grouped = true;
+
+  constructor(private readonly context: Context) {}
+
+  update(): void {
+    const { report, words } = this.context.profile;
+    const { threads, process } = report;
+    const rows = threads.map((thread, i) => ({
+      name: words.threads[i] || `tid ${thread.tid}`, threads: 1, begin: thread.start, end: thread.end ?? process.duration, tid: String(thread.tid),
+      allocations: thread.allocations, frees: thread.frees, allocated: thread.allocated_bytes, freed: thread.freed_bytes,
+    }));
+    const merged = new Map<string, (typeof rows)[number]>();
+    for (const row of rows) {
+      const known = merged.get(row.name);
+      if (!known) merged.set(row.name, { ...row });
+      else {
+        known.threads += 1;
+        known.allocations += row.allocations;
+        known.frees += row.frees;
+        known.allocated += row.allocated;
+        known.freed += row.freed;
+        known.begin = Math.min(known.begin, row.begin);
+        known.end = Math.max(known.end, row.end);
+        known.tid = "";
+      }
+    }
+    const shown = (this.grouped ? [...merged.values()] : rows).sort((a, b) => b.allocations - a.allocations);
+    const all = rows.reduce((sum, row) => sum + row.allocations, 0);
+    const group = el("input", { type: "checkbox" });
+    group.checked = this.grouped;
+    group.addEventListener("change", () => {
+      this.grouped = group.checked;
+      this.update();
+    });
+    const life = (row: (typeof rows)[number]): HTMLElement => {
+      const piece = el("i");
+      piece.style.marginLeft = `${(100 * row.begin) / (process.duration || 1)}%`;
+      piece.style.width = `${Math.max(0.5, (100 * (row.end - row.begin)) / (process.duration || 1))}%`;
+      return el("span", { class: "bar life", title: `${secondsText(row.begin)} to ${secondsText(row.end)}` }, piece);
+    };
+    fill(this.element, el("h2", {}, counted(threads.length, "thread")),
+      el("div", { class: "controls" }, el("label", { class: "check" }, group, " threads of one name are one row"),
+        el("span", { class: "hint" }, "a free is counted by the thread that frees, whoever allocated")),
+      table(["Name", this.grouped ? "Threads" : "tid", "Share", "", "Allocations", "Allocated", "Frees", "Freed", "Lived"],
+        shown.slice(0, mostRows).map((row) => [row.name, this.grouped ? countText(row.threads) : row.tid, percentText(row.allocations, all),
+          bar(row.allocations / (all || 1), "var(--accent)"), countText(row.allocations), amount(row.allocated), countText(row.frees),
+          amount(row.freed), life(row)]), [0, 3, 8]),
+      shown.length > mostRows ? el("p", { class: "soft" }, `${countText(shown.length - mostRows)} more: heapledger report --json`) : null);
+  }
+}
+
+export class ScopesPage implements Page {
+  readonly element = el("section", { class: "page scroll" });
+
+  constructor(context: Context) {
+    const rows = context.profile.report.scopes ?? [];
+    if (rows.length === 0) {
+      this.element.append(el("p", { class: "empty" }, "This program uses no scopes. They charge memory to a request, a query or a module: heapledger/scope.hpp."));
+      return;
+    }
+    const whole = context.profile.report.totals;
+    const name = (row: ScopeRow): Child => {
+      const text = row.scope.length === 0 ? "outside of scopes" : row.scope[row.scope.length - 1]!;
+      const cell = el("span", { class: "name", title: row.scope.join(" / ") }, text);
+      cell.style.paddingLeft = `${Math.max(0, row.scope.length - 1) * 18}px`;
+      return cell;
+    };
+    const limits = (row: ScopeRow): string => {
+      const { budget } = row;
+      return [budget?.live_bytes !== undefined && `${bytesText(budget.live_bytes)} live`,
+        budget?.allocated_bytes !== undefined && `${bytesText(budget.allocated_bytes)} allocated`,
+        budget?.allocations !== undefined && counted(budget.allocations, "allocation")].filter(Boolean).join(", ");
+    };
+    this.element.append(el("h2", {}, "Scopes"),
+      el("p", { class: "soft" }, "Each with the scopes below it. In the flame graph they are the outermost frames."),
+      table(["Scope", "Live", "Share", "", "Allocated", "Allocations", "Highest of one", "Opened", "Budget", "Refused"],
+        rows.slice(0, mostRows).map((row) => {
+          const sums = row.scope.length === 0 ? row : row.with_descendants;
+          return [name(row), amount(sums.live_bytes), percentText(sums.allocated_bytes, whole.allocated_bytes),
+            bar(sums.allocated_bytes / (whole.allocated_bytes || 1), "var(--accent)"), amount(sums.allocated_bytes), countText(sums.allocations),
+            row.peak_bytes === undefined ? "" : amount(row.peak_bytes), row.opened === undefined ? "" : countText(row.opened),
+            limits(row), row.refusals ? countText(row.refusals) : ""];
+        }), [0, 3, 8]),
+      rows.length > mostRows ? el("p", { class: "soft" }, `${countText(rows.length - mostRows)} more: heapledger report --json`) : "");
+  }
+
+  update(): void {}
+}
+
+export class ProblemsPage implements Page {
+  readonly element = el("section", { class: "page scroll problems" });
+
+  constructor(private readonly context: Context) {}
+
+  update(): void {
+    const { profile, model } = this.context;
+    const { words, report } = profile;
+    const content: Child[] = [];
+    if (report.errors.length > 0) content.push(el("h2", {}, "Errors in the program"));
+    report.errors.slice(0, 200).forEach((error, i) => {
+      const stack = model.stackById(error.stack);
+      content.push(el("div", { class: "card" }, el("p", { class: "alarm" }, words.errors[i] ?? error.kind),
+        stack < 0 ? null : el("p", { class: "soft" }, "The block was allocated by"),
+        stack < 0 ? null : stackList(this.context, profile.stacks.place[stack]!)));
+    });
+    const list = (title: string, texts: string[]): void => {
+      if (texts.length > 0) content.push(el("h2", {}, title), el("ul", { class: "texts" }, ...texts.map((text) => el("li", {}, text))));
+    };
+    list("What these numbers do not show", words.losses);
+    list("Symbols that are missing", words.symbols);
+    if (words.symbols.length > 0) {
+      content.push(el("p", { class: "soft" }, "Build with -g, or install the package with debug symbols, and make the page again: heapledger html --debug-path /usr/lib/debug PROFILE."));
+    }
+    const own = report.profiler;
+    content.push(el("h2", {}, "heapledger itself"), el("p", {}, `${bytesText(own.own_bytes)} of tables and ${bytesText(own.tag_bytes)} of tags, ` +
+      `for ${counted(own.accounts, "stack")} (a tree of ${counted(own.nodes, "frame")}).`));
+    if (report.errors.length + words.losses.length + words.symbols.length === 0) {
+      content.unshift(el("p", { class: "good" }, "No errors were found, nothing was lost, and every place has a name."));
+    }
+    fill(this.element, ...content);
+  }
+}
+
+export function problems(context: Context): number {
+  const { words } = context.profile;
+  return words.errors.length + words.losses.length + words.symbols.length;
+}
+
+function amount(bytes: number): HTMLElement {
+  return el("span", { title: exactText(bytes, true) }, bytesText(bytes));
+}
+
+function table(titles: string[], rows: Child[][], left: number[]): HTMLElement {
+  const side = (i: number): string => (left.includes(i) ? "" : "right");
+  return el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ...titles.map((title, i) => el("th", { class: side(i) }, title)))),
+    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell, i) => el("td", { class: side(i) }, cell))))));
+}

@@ -1,0 +1,158 @@
+// Every stack, and the chosen one in full.
+import type { Context, Page } from "../app/context";
+import { liveTitle } from "../model/measure";
+import { lineText, moduleName, shortName } from "../model/profile";
+import { bytesText, countText, counted, exactText, percentText } from "../model/text";
+import { copyText, el, fill } from "./dom";
+import { frames, stackList, stackText } from "./stack_list";
+import { swatch } from "./functions_page";
+import { Table, type Column } from "./table";
+
+const order = ["peak", "live", "allocated", "count", "temporary"];
+
+export class StacksPage implements Page {
+  readonly element = el("section", { class: "page split" });
+  private readonly caption = el("p", { class: "caption" });
+  private readonly detail = el("aside", { class: "detail" });
+  private readonly table: Table;
+  private shown = "";
+
+  constructor(private readonly context: Context) {
+    const { profile, state } = context;
+    const { stacks } = profile;
+    const number = (title: string, values: Float64Array, bytes: boolean, hint: string): Column => ({
+      title,
+      hint,
+      width: "92px",
+      right: true,
+      cell: (i) => el("span", { title: exactText(values[i]!, bytes) }, bytes ? bytesText(values[i]!) : countText(values[i]!)),
+      order: (a, b) => values[b]! - values[a]!,
+    });
+    const columns: Column[] = [
+      number("At peak", stacks.peak, true, "bytes that were live at the process's peak"),
+      number("Live", stacks.live, true, liveTitle(profile).toLowerCase()),
+      number("Allocated", stacks.allocated, true, "all bytes over the run"),
+      number("Count", stacks.allocations, false, "allocations over the run"),
+      number("Temporary", stacks.temporaries, false, "freed before their thread's next allocation"),
+      {
+        title: "Allocates in",
+        width: "minmax(180px, 1.2fr)",
+        cell: (i) => this.placeCell(i),
+      },
+      { title: "Called by", width: "minmax(160px, 2fr)", cell: (i) => el("span", { class: "soft name" }, this.callers(i)) },
+    ];
+    const [view, column, up] = state.sort.split(":");
+    const given = view === "stacks" && columns[Number(column)]?.order !== undefined;
+    this.table = new Table(columns, {
+      sorted: (at, upward) => context.note({ sort: `stacks:${at}:${upward ? 1 : 0}` }),
+      chosen: (i) => {
+        context.note({ stack: stacks.id[i]! });
+        this.drawDetail(i);
+      },
+    }, given ? Number(column) : order.indexOf(state.by), given && up === "1");
+    const only = el("span", { class: "hint" }, "a search shows only the stacks that it finds");
+    this.element.append(el("div", { class: "column" }, el("div", { class: "controls" }, this.caption, only), this.table.element), this.detail);
+  }
+
+  update(): void {
+    const { model, profile, state } = this.context;
+    const found = model.found();
+    const { stacks, places } = profile;
+    let rows = model.chosenStacks();
+    if (found) rows = rows.filter((i) => found.nodes[places.node[stacks.place[i]!]!] !== 0);
+    if (this.shown !== state.by) {
+      if (this.shown !== "") this.table.setSort(order.indexOf(state.by), false);
+      this.shown = state.by;
+    }
+    this.caption.textContent = counted(rows.length, "stack") + (rows.length < stacks.count ? ` of ${countText(stacks.count)}` : "");
+    this.table.show(rows);
+    const chosen = model.stackById(state.stack);
+    const shown = chosen >= 0 ? chosen : this.table.first();
+    this.table.select(shown);
+    this.drawDetail(shown);
+  }
+
+  key(event: KeyboardEvent): boolean {
+    if (event.key !== "c") return false;
+    const chosen = this.context.model.stackById(this.context.state.stack);
+    void this.copy(chosen >= 0 ? chosen : this.table.first());
+    return true;
+  }
+
+  private placeCell(i: number): HTMLElement {
+    const { profile, model } = this.context;
+    const line = profile.places.line[model.siteOf(i)]!;
+    if (line < 0) return el("span", { class: "soft" }, "no stack");
+    const fn = profile.lines.function[line]!;
+    const where = lineText(profile, line) || moduleName(profile, fn);
+    return el("span", { class: "name", title: `${shortName(profile, fn)}\n${where}` }, swatch(this.context, fn), shortName(profile, fn),
+      el("small", {}, " " + where.slice(where.lastIndexOf("/") + 1)));
+  }
+
+  private callers(i: number): string {
+    const { profile, model } = this.context;
+    const names: string[] = [];
+    let last = "";
+    for (let at = profile.places.parent[model.siteOf(i)]!; at !== 0 && names.length < 6; at = profile.places.parent[at]!) {
+      const name = shortName(profile, profile.lines.function[profile.places.line[at]!]!);
+      if (name !== last) names.push(name);
+      last = name;
+    }
+    return names.join(" ← ");
+  }
+
+  private async copy(i: number): Promise<void> {
+    if (i < 0) return;
+    const copied = await copyText(stackText(this.context.profile, this.context.profile.stacks.place[i]!));
+    this.context.say(copied ? "the stack was copied" : "this browser did not let the page copy");
+  }
+
+  private drawDetail(i: number): void {
+    if (i < 0) return fill(this.detail, el("p", { class: "empty" }, "No stack."));
+    const { profile } = this.context;
+    const { stacks } = profile;
+    const place = stacks.place[i]!;
+    const fact = (title: string, value: number, bytes: boolean, whole: number): HTMLElement =>
+      el("div", { class: "fact", title: exactText(value, bytes) }, el("small", {}, title),
+        el("b", {}, bytes ? bytesText(value) : countText(value)), el("span", {}, `${percentText(value, whole)} of all`));
+    const totals = profile.report.totals;
+    fill(this.detail,
+      el("h2", {}, `Stack ${stacks.id[i]!}`),
+      el("p", { class: "soft" }, counted(frames(profile, place).length, "frame")),
+      el("div", { class: "facts" },
+        fact("at the peak", stacks.peak[i]!, true, totals.peak_bytes),
+        fact(liveTitle(profile).toLowerCase(), stacks.live[i]!, true, totals.live_bytes),
+        fact("allocated", stacks.allocated[i]!, true, totals.allocated_bytes),
+        fact("allocations", stacks.allocations[i]!, false, totals.allocations),
+        fact("live blocks", stacks.liveBlocks[i]!, false, totals.live_blocks),
+        fact("temporary", stacks.temporaries[i]!, false, totals.temporaries),
+        fact("reallocated", stacks.reallocations[i]!, false, totals.reallocations)),
+      el("div", { class: "controls" },
+        el("button", { title: "c", on: { click: () => void this.copy(i) } }, "Copy stack"),
+        el("button", { on: { click: () => this.showInGraph(i) } }, "Show in the flame graph")),
+      stackList(this.context, place));
+  }
+
+  private showInGraph(i: number): void {
+    const { profile, model, state } = this.context;
+    const node = profile.places.node[profile.stacks.place[i]!]!;
+    const whole = model.whole();
+    if (model.weights().total[node]! <= 0) {
+      return this.context.say(`this stack has nothing by this measure (${state.by})`);
+    }
+    const tree = model.callTree();
+    const path: number[] = [];
+    for (let at = node; at !== 0; at = tree.parent(at)) path.push(at);
+    let begin = 0;
+    let from = tree.root;
+    for (const child of path.reverse()) {
+      for (const sibling of Array.from(tree.children(from))) {
+        if (sibling === child) break;
+        begin += tree.value(sibling);
+      }
+      from = child;
+    }
+    const window = { begin: begin / whole, end: (begin + tree.value(node)) / whole };
+    this.context.change({ view: "flame", direction: "down", window });
+  }
+}

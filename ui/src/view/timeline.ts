@@ -1,0 +1,209 @@
+// Live bytes and resident memory over time, the peak and markers on it; a span can be chosen and is told of.
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { Profile } from "../model/profile";
+import { bytesText, countText, secondsText } from "../model/text";
+import { el, fill } from "./dom";
+
+const mostPoints = 8000;
+
+export interface Span {
+  begin: number;
+  end: number;
+}
+
+interface Series {
+  time: number[];
+  live: number[];
+  rss: (number | null)[];
+}
+
+// So many points at most; of each stretch the lowest and the highest stay.
+export function thin(time: number[], live: number[], rss: (number | null)[]): Series {
+  if (time.length <= mostPoints) return { time, live, rss };
+  const kept: number[] = [];
+  const stretch = Math.ceil((2 * time.length) / mostPoints);
+  for (let begin = 0; begin < time.length; begin += stretch) {
+    const end = Math.min(time.length, begin + stretch);
+    let low = begin;
+    let high = begin;
+    for (let i = begin; i < end; ++i) {
+      if (live[i]! < live[low]!) low = i;
+      if (live[i]! > live[high]!) high = i;
+    }
+    kept.push(Math.min(low, high));
+    if (low !== high) kept.push(Math.max(low, high));
+  }
+  return { time: kept.map((i) => time[i]!), live: kept.map((i) => live[i]!), rss: kept.map((i) => rss[i]!) };
+}
+
+export class Timeline {
+  readonly element = el("section", { class: "card timeline" });
+  private readonly plotBox = el("div", { class: "plot" });
+  private readonly caption = el("p", { class: "caption" });
+  private plot: uPlot | null = null;
+  private showRss: boolean;
+
+  constructor(
+    private readonly profile: Profile,
+    private span: Span | null,
+    private readonly chosen: (span: Span | null) => void,
+  ) {
+    this.showRss = false;
+    const hasRss = profile.report.timeline.some((point) => point.rss_bytes);
+    const toggle = el("label", { class: "check" }, el("input", { type: "checkbox" }), " resident memory (RSS)");
+    const box = toggle.querySelector("input")!;
+    box.addEventListener("change", () => {
+      this.showRss = box.checked;
+      this.draw();
+    });
+    this.element.append(
+      el("header", {}, el("h2", {}, "Live bytes over time"), hasRss ? toggle : null,
+        el("span", { class: "hint" }, "drag to choose a span, double click for all")),
+      this.plotBox, this.caption);
+    new ResizeObserver(() => this.resize()).observe(this.plotBox);
+  }
+
+  draw(): void {
+    const width = this.plotBox.clientWidth;
+    if (width === 0) return;
+    this.plot?.destroy();
+    const points = this.profile.report.timeline;
+    const { time, live, rss } = thin(points.map((p) => p.time), points.map((p) => p.live_bytes),
+      points.map((p) => p.rss_bytes ?? null));
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name: string): string => style.getPropertyValue(name).trim();
+    const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+    const series: uPlot.Series[] = [{}, {
+      label: "live", stroke: colour("--accent"), width: 1.5, fill: colour("--accent-faint"), points: { show: false },
+    }];
+    const data: uPlot.AlignedData = [time, live];
+    if (this.showRss) {
+      series.push({ label: "RSS", stroke: colour("--rss"), width: 1.5, points: { show: false } });
+      (data as unknown[]).push(rss);
+    }
+    const options: uPlot.Options = {
+      width,
+      height: this.plotBox.clientHeight,
+      series,
+      legend: { show: false },
+      padding: [14, 12, 0, 0],
+      cursor: { points: { size: 6 }, drag: { x: true, y: false } },
+      scales: {
+        x: { time: false, ...(this.span ? { min: this.span.begin, max: this.span.end } : {}) },
+        y: { range: (_plot, _low, high) => [0, Math.max(high, 1) * 1.08] },
+      },
+      axes: [
+        { ...axis, size: 26, values: (_plot, ticks) => ticks.map((tick) => axisSeconds(tick)) },
+        { ...axis, size: 72, splits: (_plot, _axis, low, high) => byteSplits(low, high), values: (_plot, ticks) => ticks.map(axisBytes) },
+      ],
+      hooks: {
+        draw: [(plot) => this.drawMarks(plot, colour)],
+        setScale: [(plot, key) => key === "x" && this.scaled(plot)],
+        setCursor: [(plot) => this.tell(plot.cursor.idx ?? null, time, live, rss)],
+      },
+    };
+    fill(this.plotBox);
+    this.plot = new uPlot(options, data, this.plotBox);
+    this.plot.over.addEventListener("dblclick", () => {
+      this.span = null;
+      this.chosen(null);
+      this.tell(null, time, live, rss);
+    });
+    this.tell(null, time, live, rss);
+  }
+
+  private resize(): void {
+    const width = this.plotBox.clientWidth;
+    if (width === 0) return;
+    if (this.plot) this.plot.setSize({ width, height: this.plotBox.clientHeight });
+    else this.draw();
+  }
+
+  private scaled(plot: uPlot): void {
+    const { min, max } = plot.scales.x!;
+    const times = plot.data[0];
+    const first = times[0];
+    const last = times[times.length - 1];
+    if (min == null || max == null || first === undefined || last === undefined) return;
+    const all = min <= first && max >= last;
+    const span = all ? null : { begin: min, end: max };
+    if (span?.begin === this.span?.begin && span?.end === this.span?.end) return;
+    this.span = span;
+    this.chosen(span);
+    this.tell(null, [], [], []);
+  }
+
+  // The peak by the books, which knows more than the points of the timeline do.
+  private drawMarks(plot: uPlot, colour: (name: string) => string): void {
+    const { totals, markers } = this.profile.report;
+    const context = plot.ctx;
+    const ratio = devicePixelRatio || 1;
+    context.save();
+    context.font = `${11 * ratio}px system-ui, sans-serif`;
+    context.textBaseline = "bottom";
+    const { left, top, width, height } = plot.bbox;
+    const mark = (time: number, text: string, stroke: string): void => {
+      const x = plot.valToPos(time, "x", true);
+      if (x < left - 1 || x > left + width + 1) return;
+      context.strokeStyle = context.fillStyle = stroke;
+      context.lineWidth = ratio;
+      context.setLineDash([3 * ratio, 3 * ratio]);
+      context.beginPath();
+      context.moveTo(x, top);
+      context.lineTo(x, top + height);
+      context.stroke();
+      context.textAlign = x > left + width / 2 ? "right" : "left";
+      context.fillText(text, x + (context.textAlign === "right" ? -4 : 4) * ratio, top + 2 * ratio);
+    };
+    for (const marker of markers ?? []) mark(marker.time, marker.name, colour("--soft"));
+    if (totals.peak_time !== undefined) mark(totals.peak_time, `peak ${bytesText(totals.peak_bytes)}`, colour("--peak"));
+    context.restore();
+  }
+
+  private tell(index: number | null, time: number[], live: number[], rss: (number | null)[]): void {
+    if (index !== null && time[index] !== undefined) {
+      const resident = rss[index];
+      this.caption.textContent = `${secondsText(time[index]!)}: ${bytesText(live[index]!)} live` +
+        (resident ? `, ${bytesText(resident)} resident` : "");
+      return;
+    }
+    this.caption.textContent = this.span ? this.tellSpan(this.span) : this.tellAll();
+  }
+
+  private tellAll(): string {
+    const { duration } = this.profile.report.process;
+    const points = this.profile.report.timeline.length;
+    return points === 0 ? "This profile has no timeline." : `${secondsText(duration)} in ${countText(points)} points`;
+  }
+
+  private tellSpan(span: Span): string {
+    const points = this.profile.report.timeline.filter((p) => p.time >= span.begin && p.time <= span.end);
+    const first = points[0];
+    const last = points[points.length - 1];
+    if (!first || !last || first === last) return "No two points of the timeline are in this span.";
+    const seconds = last.time - first.time;
+    const grown = last.live_bytes - first.live_bytes;
+    const count = last.allocations - first.allocations;
+    const highest = points.reduce((most, p) => Math.max(most, p.live_bytes), 0);
+    return `${secondsText(first.time)} to ${secondsText(last.time)}: live bytes ${grown < 0 ? "fell" : "grew"} by ` +
+      `${bytesText(Math.abs(grown))} (${bytesText(Math.round(grown / seconds))} a second), highest ${bytesText(highest)}; ` +
+      `${countText(count)} allocations (${countText(Math.round(count / seconds))} a second)`;
+  }
+}
+
+function axisSeconds(seconds: number): string {
+  return seconds >= 1 || seconds === 0 ? `${+seconds.toFixed(3)} s` : `${+(seconds * 1e3).toFixed(3)} ms`;
+}
+
+function axisBytes(bytes: number): string {
+  return bytesText(bytes).replace(/\.0 /, " ");
+}
+
+function byteSplits(low: number, high: number): number[] {
+  let step = 1;
+  while ((high - low) / step > 5) step *= 2;
+  const splits: number[] = [];
+  for (let at = Math.ceil(low / step) * step; at <= high; at += step) splits.push(at);
+  return splits;
+}

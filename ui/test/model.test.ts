@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { stackValues } from "../src/model/measure";
+import { functionName, type Profile } from "../src/model/profile";
+import { matcher, search, stacksIn } from "../src/model/search";
+import { CallTree, MergedTree, type Tree } from "../src/model/tree";
+import { forTopmost, sitePlaces, sumFunctions, weigh, type Weights } from "../src/model/weights";
+import { layOut, spanOf } from "../src/view/flame_layout";
+import { stackText } from "../src/view/stack_list";
+import { functionIndex, sample } from "./sample";
+
+const small = sample([
+  { path: ["main@1", "load@2", "parse@3", "~libc!malloc"], peak: 60 },
+  { path: ["main@1", "load@2", "parse@4", "~libc!malloc"], peak: 10 },
+  { path: ["main@1", "walk@5", "walk@6", "walk@6", "~libc!malloc"], peak: 20 },
+  { path: ["main@1", "walk@5", "load@2"], peak: 10 },
+]);
+
+function weights(profile: Profile, chosen: Uint8Array | null = null): Weights {
+  return weigh(profile, stackValues(profile, "peak"), sitePlaces(profile), chosen);
+}
+
+// "main 100 (load 70 (...) walk 30 (...))"
+function shape(profile: Profile, tree: Tree, node = tree.root, deepest = 9): string {
+  const children = deepest === 0 ? [] : Array.from(tree.children(node));
+  const inner = children.map((child) => shape(profile, tree, child, deepest - 1)).join(" ");
+  return `${functionName(profile, tree.fn(node))} ${tree.value(node)}${inner && ` (${inner})`}`;
+}
+
+test("the call tree holds every stack, larger ones first", () => {
+  assert.equal(shape(small, new CallTree(small, weights(small))),
+    "everything 100 (main 100 (load 70 (parse 70 (malloc 70)) walk 30 (walk 20 (walk 20 (malloc 20)) load 10)))");
+});
+
+test("a recursive function's total counts each stack once", () => {
+  const sums = sumFunctions(small, weights(small));
+  assert.equal(sums.total[functionIndex(small, "walk")], 30);
+  assert.equal(sums.total[functionIndex(small, "load")], 80);
+  assert.equal(sums.total[functionIndex(small, "main")], 100);
+});
+
+test("what machinery allocates belongs to its first caller that is none", () => {
+  const sums = sumFunctions(small, weights(small));
+  assert.equal(sums.self[functionIndex(small, "malloc")], 90);
+  assert.equal(sums.site[functionIndex(small, "malloc")], 0);
+  assert.equal(sums.site[functionIndex(small, "parse")], 70);
+  assert.equal(sums.site[functionIndex(small, "walk")], 20);
+  assert.equal(sums.site[functionIndex(small, "load")], 10);
+});
+
+test("a stack that is nothing but machinery belongs to where it allocates", () => {
+  const only = sample([{ path: ["~start", "~libc!malloc"], peak: 5 }]);
+  assert.equal(sumFunctions(only, weights(only)).site[functionIndex(only, "malloc")], 5);
+});
+
+test("the inverted tree begins where memory is allocated", () => {
+  const all = weights(small);
+  assert.equal(shape(small, MergedTree.inverted(small, all, all.site)),
+    "everything 100 (parse 70 (load 70 (main 70)) walk 20 (walk 20 (walk 20 (main 20))) load 10 (walk 10 (main 10)))");
+});
+
+test("callers and callees of one function", () => {
+  const all = weights(small);
+  const load = functionIndex(small, "load");
+  const roots = { nodes: [] as number[], values: [] as number[] };
+  forTopmost(small, (node, fn) => {
+    if (fn !== load) return;
+    roots.nodes.push(node);
+    roots.values.push(all.total[node]!);
+  });
+  assert.equal(shape(small, new MergedTree(small, all, "callers", load, roots)), "load 80 (main 70 walk 10 (main 10))");
+  assert.equal(shape(small, new MergedTree(small, all, "callees", load, roots)), "load 80 (parse 70 (malloc 70))");
+});
+
+test("a search finds functions, files and modules, and knows their share", () => {
+  const all = weights(small);
+  const value = (query: string): number => search(small, all, matcher(query)!).value;
+  assert.equal(value("WALK"), 30);
+  assert.equal(value("libc"), 90);
+  assert.equal(value("/^(parse|walk)$/"), 100);
+  assert.equal(value("program.cpp"), 100);
+  assert.equal(value("nothing like this"), 0);
+  assert.equal(matcher("/(/"), null);
+});
+
+test("only what was found", () => {
+  const all = weights(small);
+  const chosen = stacksIn(small, search(small, all, matcher("walk")!).nodes);
+  assert.deepEqual([...chosen], [0, 0, 1, 1]);
+  assert.equal(shape(small, new CallTree(small, weights(small, chosen))),
+    "everything 30 (main 30 (walk 30 (walk 20 (walk 20 (malloc 20)) load 10)))");
+});
+
+test("values below zero do not take room from others", () => {
+  const odd = sample([{ path: ["main", "a"], peak: 50 }, { path: ["main", "b"], peak: -20 }]);
+  const tree = new CallTree(odd, weights(odd));
+  assert.equal(shape(odd, tree), "everything 30 (main 30 (a 50))");
+  const boxes = layOut(tree, { begin: 0, end: 30 }, 300, 99);
+  assert.deepEqual(boxes.map((box) => box.width), [300, 300, 300]);
+});
+
+test("boxes lie within their callers, and nothing too narrow is drawn by itself", () => {
+  const many = sample([...Array(1000)].map((_, i) => ({ path: ["main", `f${i}`], peak: i === 0 ? 9000 : 1 })));
+  const tree = new CallTree(many, weights(many));
+  const boxes = layOut(tree, { begin: 0, end: tree.value(0) }, 1000, 99);
+  assert.equal(boxes.length, 4);
+  assert.equal(boxes[3]!.node, -1);
+  assert.ok(Math.abs(boxes[3]!.x + boxes[3]!.width - 1000) < 1e-6);
+  for (const box of boxes.slice(1)) {
+    const outer = boxes[box.parent]!;
+    assert.ok(box.x >= outer.x - 1e-6 && box.x + box.width <= outer.x + outer.width + 1e-6);
+  }
+  const zoomed = layOut(tree, { begin: 9000, end: 9100 }, 1000, 99);
+  assert.equal(zoomed.filter((box) => box.level === 2 && box.node >= 0).length, 100);
+});
+
+test("a node's span is where it is drawn", () => {
+  const tree = new CallTree(small, weights(small));
+  for (const box of layOut(tree, { begin: 0, end: 100 }, 100, 99)) {
+    assert.deepEqual(spanOf(tree, box.node), { begin: box.x, end: box.x + box.width });
+  }
+});
+
+test("a stack as text, from the allocation outward", () => {
+  assert.equal(stackText(small, small.stacks.place[0]!),
+    "malloc  /src/program.cpp  in libc\nparse  /src/program.cpp:3  in program\nload  /src/program.cpp:2  in program\nmain  /src/program.cpp:1  in program");
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fromFragment, initial, toFragment, type State } from "../src/app/state";
+import { Reader } from "../src/data/reader";
+import { bytesText, countText, percentText, secondsText } from "../src/model/text";
+import { sizeRows } from "../src/view/small_pages";
+import { thin } from "../src/view/timeline";
+
+function varint(value: bigint): number[] {
+  const bytes: number[] = [];
+  for (; value >= 0x80n; value >>= 7n) bytes.push(Number(value & 0x7fn) | 0x80);
+  return [...bytes, Number(value)];
+}
+
+test("varints are read exactly up to 2^53", () => {
+  for (let bits = 0n; bits <= 53n; ++bits) {
+    for (const value of [(1n << bits) - 1n, 1n << bits, (1n << bits) / 3n]) {
+      assert.equal(BigInt(new Reader(Uint8Array.from(varint(value))).varint()), value);
+    }
+  }
+});
+
+test("columns that are cut off are refused", () => {
+  assert.throws(() => new Reader(Uint8Array.from([5, 1, 2])).block(), /cut off/);
+  assert.throws(() => new Reader(Uint8Array.from([255, 255, 255, 255, 255])).varint(), /cut off/);
+});
+
+test("differences and signs", () => {
+  const column = [6, 2, 2, 1, 4, 3, 0];
+  assert.deepEqual([...new Reader(Uint8Array.from(column)).differences(6)], [1, 2, 1, 3, 1, 1]);
+  assert.deepEqual([...new Reader(Uint8Array.from(column)).signed(6)], [1, 1, -1, 2, -2, 0]);
+});
+
+test("numbers read as in the text report", () => {
+  assert.equal(bytesText(0), "0 B");
+  assert.equal(bytesText(1023), "1023 B");
+  assert.equal(bytesText(1024), "1.0 KiB");
+  assert.equal(bytesText(1048575), "1.0 MiB");
+  assert.equal(bytesText(-1536), "-1.5 KiB");
+  assert.equal(countText(1234567), "1,234,567");
+  assert.equal(countText(-1234), "-1,234");
+  assert.equal(countText(999), "999");
+  assert.equal(percentText(1, 0), "0.0 %");
+  assert.equal(secondsText(0.001), "1.00 ms");
+  assert.equal(secondsText(125), "2 min 05 s");
+  assert.equal(secondsText(7260), "2 h 01 min");
+});
+
+test("an address brings every part of a view back", () => {
+  const state: State = {
+    view: "stacks", by: "temporary", direction: "callees", rootAtBottom: true, window: { begin: 0.125, end: 0.3333333333 },
+    fn: 12, stack: 99, query: "a&b=c #\"<x>/", only: true, skip: false, sort: "stacks:2:1", span: { begin: 0.5, end: 1.25 }, theme: "dark",
+  };
+  assert.deepEqual(fromFragment("#" + toFragment(state), initial), state);
+  assert.deepEqual(fromFragment("#" + toFragment(initial), initial), initial);
+});
+
+test("an address that makes no sense shows the usual view", () => {
+  assert.deepEqual(fromFragment("#view=x&by=size&dir=&x=3_1&fn=-5&stack=1e9&t=a_b&theme=pink&%E0%A4%A", initial), initial);
+});
+
+test("a thinned timeline keeps every peak", () => {
+  const time = [...Array(100_000).keys()];
+  const live = time.map((i) => (i === 77_777 ? 1e9 : i === 5 ? -1 : i % 7));
+  const thinned = thin(time, live, time.map(() => null));
+  assert.ok(thinned.time.length <= 8100);
+  assert.ok(thinned.live.includes(1e9) && thinned.live.includes(-1));
+  assert.deepEqual(thinned.time, [...thinned.time].sort((a, b) => a - b));
+});
+
+test("every allocation is in one row of the histogram", () => {
+  const buckets = [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 11, allocations: 5 }, { from: 12, to: 15, allocations: 7 }, { from: 64, to: 79, allocations: 0 }];
+  assert.deepEqual(sizeRows(buckets), [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 15, allocations: 12 }]);
+});

@@ -1,0 +1,24 @@
+// Bundles the unit tests and runs them in node. The first argument is a folder for what it makes.
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = process.argv[2] ?? join(tmpdir(), "heapledger-page-tests");
+const names = readdirSync(here).filter((name) => name.endsWith(".test.ts"));
+await build({
+  entryPoints: names.map((name) => join(here, name)),
+  outdir: out,
+  outExtension: { ".js": ".mjs" },
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  loader: { ".css": "empty" },
+  sourcemap: "inline",
+  logLevel: "warning",
+});
+const files = names.map((name) => join(out, name.replace(/\.ts$/, ".mjs")));
+process.exit(spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], { stdio: "inherit" }).status ?? 1);
