@@ -50,6 +50,10 @@ def wrapper(extra_bytes):
     return lambda build, _out: {"LD_PRELOAD": built(build, f"bench/passthrough_{extra_bytes}.so")}
 
 
+def tracker(model, **settings):
+    return lambda build, _out: {"LD_PRELOAD": built(build, f"bench/tracker_{model}.so"), **settings}
+
+
 def probe(stacks):
     return lambda build, out: {"LD_PRELOAD": built(build, "lib/heapledger/libheapledger.so"),
                                "HEAPLEDGER_STACKS": stacks, "HEAPLEDGER_OUTPUT": f"{out}/profile.%p.hlp"}
@@ -91,6 +95,9 @@ PROFILERS = [
     Profiler("bare-again", "the program alone, a second time: how much of a ratio is noise", writes=False),
     Profiler("wrapper", "a preloaded malloc wrapper that passes calls on", wrapper(0), writes=False),
     Profiler("wrapper+8", "the same, 8 bytes added to every block", wrapper(8), writes=False),
+    Profiler("task-stats", "TaskStatsAlloc's model: a header and an atomic, a task a thread", tracker(1), writes=False),
+    Profiler("task-stats-shared", "the same, all threads one task", tracker(1, TRACKER_SHARED="1"), writes=False),
+    Profiler("batching", "a tracker in ClickHouse's manner, to within 4 MiB a thread", tracker(2), writes=False),
     Profiler("heapledger-off", "the probe, counters without stacks", probe("off")),
     Profiler("heapledger-fp", "the probe, stacks by frame pointer", probe("fp")),
     Profiler("heapledger", "the probe, full DWARF stacks (the default)", probe("dwarf")),

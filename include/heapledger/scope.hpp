@@ -19,6 +19,7 @@
 #include <heapledger/heapledger.h>
 #include <heapledger/detail/may_throw.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -48,6 +49,16 @@ struct usage {
   std::int64_t error_bytes = 0;  // of peak_bytes; 0 where one thread worked in the scope
 
   bool operator==(const usage&) const = default;
+  // What came after an earlier look at the same scope; the peak stays the whole one's.
+  usage since(const usage& before) const noexcept {
+    return {live_bytes - before.live_bytes,
+            live_blocks - before.live_blocks,
+            peak_bytes,
+            allocated_bytes - before.allocated_bytes,
+            allocations - before.allocations,
+            frees - before.frees,
+            error_bytes};
+  }
 };
 
 // What happens when an allocation does not fit into a budget.
@@ -102,6 +113,8 @@ class scope {
   // a scope without a budget allocates, outside of all scopes.
   std::stop_token stop_token() const;
   void request_stop() const;
+  // Whether an allocation ever did not fit into the budget of this scope, or of one above it.
+  bool exceeded() const;
 
   // Nobody can enter it any more; who does enters its nearest open ancestor. What lives in it stays charged to it.
   void close() noexcept {
@@ -281,13 +294,17 @@ struct scope::control {
   };
 
   std::stop_source source;
+  std::atomic<bool> exceeded{false};
   std::optional<std::stop_callback<pass_on>> from_parent;
   std::function<void(scope, usage)> reactions[4];
 
   static void notify(void* user, const heapledger_notice* notice) {
     auto& self = *static_cast<control*>(user);
     const scope where(notice->scope);
-    if (notice->what == HEAPLEDGER_EXCEEDED) self.source.request_stop();
+    if (notice->what == HEAPLEDGER_EXCEEDED) {
+      self.exceeded.store(true, std::memory_order_relaxed);
+      self.source.request_stop();
+    }
     if (notice->what == HEAPLEDGER_THRESHOLD && notice->index < 4 && self.reactions[notice->index])
       self.reactions[notice->index](where, where.used());
   }
@@ -344,6 +361,14 @@ inline scope::control* scope::controls() const {
 inline std::stop_token scope::stop_token() const {
   const control* of = controls();
   return of != nullptr ? of->source.get_token() : std::stop_token{};
+}
+
+inline bool scope::exceeded() const {
+  for (scope at = *this; at.handle_ != 0; at = at.parent()) {
+    const void* known = heapledger_scope_attach(at.handle_, nullptr, nullptr, nullptr);
+    if (known != nullptr && static_cast<const control*>(known)->exceeded.load(std::memory_order_relaxed)) return true;
+  }
+  return false;
 }
 
 inline void scope::request_stop() const {

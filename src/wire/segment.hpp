@@ -73,6 +73,21 @@ struct alignas(64) scope {
 };
 static_assert(sizeof(scope) == 128);
 
+// What one writer freed in scopes of kind `by` that scopes of kind `owner` had allocated, where it was not one and the
+// same scope. Element 0 is what found no room.
+struct alignas(64) freer {
+  std::uint32_t owner;  // indices into scopes
+  std::uint32_t by;
+  std::uint32_t writer;  // + 1
+  std::uint32_t reserved0;
+  std::uint64_t frees;
+  std::uint64_t freed_bytes;
+  std::uint64_t late_frees;  // and of these, after the scope that allocated was closed
+  std::uint64_t late_bytes;
+  std::uint64_t reserved[2];
+};
+static_assert(sizeof(freer) == 64);
+
 // A stack is a path of nodes to the root, node 0. Parents come before their children. A node is the place of a return
 // address below its parent; place 0 is none. `where` is the return address in its low 48 bits, the module (index + 1)
 // that held it in bits 48..62, and bit 63 once that module was unloaded.
@@ -280,6 +295,7 @@ struct segment_header {
       snapshots;
   region pool_kinds, pools, pool_sites;
   region watch_marks, watch_suspects, watch_slots, watch_arms;  // see watch.hpp; their counts are in it too
+  region freers;
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;
@@ -297,6 +313,7 @@ struct segment_header {
   std::uint32_t pool_kind_count;
   std::uint32_t pool_count;
   std::uint32_t pool_site_count;
+  std::uint32_t freer_count;
 
   // The peak. While `threaded` is 0, `live_bytes` and `peak_bytes` lag behind: the truth is the sum over cells.
   alignas(64) std::uint32_t peak_epoch;

@@ -8,8 +8,9 @@ import ledger
 
 EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"))
 CASES = {
-    "scopes": ["credits", "entry_points", "nested", "peak", "outliving", "threads", "churn", "alternating", "moves", "forked", "many_kinds"],
-    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds", "last_byte", "overshoot"],
+    "scopes": ["credits", "entry_points", "nested", "peak", "threads", "alternating", "moves", "forked", "many_kinds"],
+    "scope_lives": ["outliving", "churn", "resized_last", "passing_through", "odd_moments", "unloaded", "moved_out", "closed_with_leases"],
+    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds", "last_byte", "overshoot", "many_leases"],
     "coroutines": ["resumed", "destroyed", "hopping"],
     "expectations": ["plain", "googletest"],
     "scope_reports": ["schedule", "thread"],
@@ -52,6 +53,16 @@ class Scopes(ScopesCase):
                         if "scopes" in r:
                             self.assert_scopes_balanced(r)
 
+    def test_few_scopes_in_turn(self):
+        for count in ("2", "5"):
+            self.checked("scopes", "alternating", count, "100000")
+
+    def test_moved_out_of_scopes(self):
+        """Blocks of unloaded code that are moved out of scopes take one account together."""
+        r = self.checked("scope_lives", "moved_out", "200").report
+        outside = [s for s in r["stacks"] if not s["scope"] and s["allocated_bytes"] == 20000]
+        self.assertEqual([s["allocations"] for s in outside], [200])
+
     def test_cases_without_stacks(self):
         for case in ("credits", "entry_points", "peak", "threads"):
             with self.subTest(case=case):
@@ -84,9 +95,9 @@ class Scopes(ScopesCase):
 
     def test_a_million_scopes(self):
         """What the books take depends on how many scopes live at once, not on how many there were."""
-        few = self.checked("scopes", "recycling", "10000").report
-        many = self.checked("scopes", "recycling", "1000000").report
-        self.assertEqual(sum(s["opened"] for s in many["scopes"] if s["scope"]), 1000200)
+        few = self.checked("scope_lives", "recycling", "10000").report
+        many = self.checked("scope_lives", "recycling", "1000000").report
+        self.assertEqual(sum(s["opened"] for s in many["scopes"] if s["scope"] not in ([], ["before main"])), 1000200)
         self.assertEqual(sum(s["closed"] for s in many["scopes"] if s["scope"]), 1000200)
         self.assertGreaterEqual(many["totals"]["allocations"] - few["totals"]["allocations"], 2 * 990000)
         self.assertLessEqual(many["profiler"]["own_bytes"], few["profiler"]["own_bytes"] + (1 << 20))
@@ -109,6 +120,26 @@ class Scopes(ScopesCase):
         self.assertEqual(ledger.total(stacks, "allocations"), 20)
         self.assertEqual(len(stacks), 2, "ten queries allocate at two places")
         self.assertTrue(any("profile" in f["function"] for s in stacks for f in ledger.frames(s)))
+
+    def test_freers(self):
+        """Whose memory was freed by whom, and what outlived its scope."""
+        done = self.checked("scopes", "freers")
+        self.assert_scopes_balanced(done.report)
+        rows = {(*r["owner"], "by", *r["freed_by"]): (r["frees"], r["freed_bytes"], r["late_frees"], r["late_bytes"])
+                for r in done.report["freers"] if r["owner"] != r["freed_by"] or r["owner"]}
+        # the test's own thread is freed where it was not made
+        self.assertEqual(rows.pop(("by", "consumer")), (12, 12, 0, 0))
+        self.assertEqual(rows, {
+            ("producer", "by", "consumer"): (8, 800, 0, 0),
+            ("producer", "by"): (2, 200, 0, 0),
+            ("producer", "by", "producer"): (1, 100, 0, 0),
+            ("ended", "by", "consumer"): (9, 90, 7, 70),
+        })
+        text = ledger.execute([ledger.BIN, "report", done.files[0]]).out.decode()
+        self.assertRegex(text, r"\n  producer +consumer +800 B +8 +0 B\n")
+        self.assertRegex(text, r"\n  producer +\(in no scope\) +200 B +2 +0 B\n")
+        self.assertRegex(text, r"\n  ended +consumer +90 B +9 +70 B\n")
+        self.assertRegex(text, r"all closed; 30 B in 3 blocks outlived them\n")
 
     def test_text(self):
         profile = self.checked("scopes", "profile").files[0]
@@ -159,8 +190,27 @@ class Examples(ScopesCase):
                 and any("handle" in f["function"] for f in ledger.frames(s))]
         self.assertGreaterEqual(ledger.total(rows, "allocated_bytes"), 21600 * 30 * 101, "what 30 rows take, each request")
 
+    def test_three_limits(self):
+        self.assertEqual(self.example("three_limits"), [
+            "limit on live bytes: 1000", "limit on allocations: unlimited", "remaining allocations: 5",
+            "1001 bytes at once: no", *["1000 bytes again: yes"] * 3, "1000 bytes again: no", "allocated: 3000", "live: 0",
+            "remaining bytes: 0", "remaining allocations: 2", "exceeded: yes, and above it: no", "a page: yes, another: no",
+            "since then: 7"])
+
+    def test_cancelled_work(self):
+        self.assertEqual(self.example("cancelled_work"), [
+            "greedy request: stopped early", "modest request: goes on", "modest request: woken up"])
+
+    def test_many_scopes(self):
+        self.assertEqual(self.example("many_scopes"), [
+            "100000 scopes with 24 bytes each", "100000 of them are gone, 1100000 allocations in all"])
+
+    def test_periodic_report(self):
+        self.assertEqual(self.example("periodic_report"), [
+            "5000 bytes, the task is at work", "the task has ended, and left its result", "0 bytes"])
+
     def test_without_the_probe(self):
-        for name in ("two_tasks", "nested_limits", "limited_requests"):
+        for name in ("two_tasks", "nested_limits", "limited_requests", "three_limits", "cancelled_work", "many_scopes", "periodic_report"):
             self.assertEqual(ledger.execute([os.path.join(EXAMPLES, f"example_{name}")]).status, 0)
 
 

@@ -339,12 +339,56 @@ void last_byte(unsigned, unsigned) {
   for (auto& each : idle) each.join();
 }
 
+// Thousands of threads, hundreds at a time, each with a part of a lease that it does not use: the limit is never
+// passed, the last byte can be had, and what is said to be used is what is.
+void many_leases(unsigned thread_count, unsigned at_once) {
+  constexpr std::int64_t limit = 10'000'000;
+  const scope s("limited", failing(limit));
+  for (unsigned begun = 0; begun < thread_count; begun += at_once) {
+    pthread_barrier_t held;
+    pthread_barrier_init(&held, nullptr, at_once + 1);
+    std::vector<std::thread> threads;
+    std::vector<void*> blocks(at_once);
+    for (void*& block : blocks)
+      threads.emplace_back([&] {
+        const enter in(s);
+        free(take(1000));
+        block = take(10);
+        pthread_barrier_wait(&held);
+        pthread_barrier_wait(&held);
+      });
+    pthread_barrier_wait(&held);
+    const std::int64_t used = 10 * std::int64_t{at_once};
+    CHECK(s.used().live_bytes == used);
+    {
+      const enter in(s);
+      void* most = take(static_cast<std::size_t>(limit - used - 1));
+      CHECK(most);
+      void* last = take(1);
+      CHECK(last && !take(1));
+      free(most);
+      free(last);
+    }
+    pthread_barrier_wait(&held);
+    for (auto& each : threads) each.join();
+    for (void* block : blocks) free(block);
+    pthread_barrier_destroy(&held);
+  }
+  CHECK(s.used().live_bytes == 0 && s.used().peak_bytes <= limit);
+}
+
 constexpr test::test_case cases[] = {
-    {"fails", fails},         {"counts", counts},
-    {"ancestors", ancestors}, {"stops", stops},
-    {"spares", spares},       {"noexcept", noexcept_code},
-    {"reserve", reserve},     {"thresholds", thresholds},
-    {"last_byte", last_byte}, {"overshoot", overshoot, 8, 20'000},
+    {"fails", fails},
+    {"counts", counts},
+    {"ancestors", ancestors},
+    {"stops", stops},
+    {"spares", spares},
+    {"noexcept", noexcept_code},
+    {"reserve", reserve},
+    {"thresholds", thresholds},
+    {"last_byte", last_byte},
+    {"overshoot", overshoot, 8, 20'000},
+    {"many_leases", many_leases, 2000, 250},
 };
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <filesystem>
+#include <string>
 
 #include "books.hpp"
 
@@ -28,6 +30,10 @@ inline void* take(std::size_t bytes) {
   void* block = malloc(bytes);
   test::escape(block);
   return block;
+}
+
+inline std::string beside_program(const char* name) {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name).string();
 }
 
 // Runs the case that the first argument names; exits 2 without such a case, 3 without the probe.

@@ -72,6 +72,38 @@ TEST(collect_scopes, tells_what_is_known_of_a_kind) {
   EXPECT_EQ(result.scopes[0], expected);
 }
 
+TEST(collect_scopes, freers_of_all_writers_add_up) {
+  segment_builder builder;
+  const auto request = builder.add_scope(0, "request"), query = builder.add_scope(request, "query");
+  const auto add = [&builder](std::uint32_t owner, std::uint32_t by, std::uint64_t frees) {
+    wire::freer row{};
+    row.owner = owner;
+    row.by = by;
+    row.frees = frees;
+    row.freed_bytes = 10 * frees;
+    row.late_frees = 1;
+    row.late_bytes = 5;
+    builder.freers.push_back(row);
+  };
+  builder.freers[0].frees = 1;  // what found no room
+  add(query, request, 2);
+  add(query, 0, 3);
+  add(query, request, 4);
+  add(query, 77, 5);  // no such scope: as good as none
+  add(request, query, 0);
+  const auto result = collected(builder);
+  const std::vector<freer_info> expected = {
+      {.owner = {}, .by = {}, .frees = 1, .freed_bytes = 0, .late_frees = 0, .late_bytes = 0},
+      {.owner = {"request", "query"}, .by = {}, .frees = 8, .freed_bytes = 80, .late_frees = 2, .late_bytes = 10},
+      {.owner = {"request", "query"},
+       .by = {"request"},
+       .frees = 6,
+       .freed_bytes = 60,
+       .late_frees = 2,
+       .late_bytes = 10}};
+  EXPECT_EQ(result.freers, expected);
+}
+
 TEST(collect_scopes, hostile_tables_are_harmless) {
   segment_builder builder;
   const auto node = builder.add_node(0, 0x1000);

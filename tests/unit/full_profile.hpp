@@ -72,6 +72,8 @@ inline profile full_profile() {
               .sizes = {{32, 63, 1100}},
               .sites = {{2, 1000, 40000, 0, 0}, {4, 100, 4000, 90, 3600}}},
              {.name = "", .chunk_bytes = 16, .opened = 1}};
+  p.freers = {{.owner = {"request"}, .by = {}, .frees = 3, .freed_bytes = 300, .late_frees = 1, .late_bytes = 100},
+              {.owner = {"request", "index"}, .by = {"request"}, .frees = 1ULL << 40}};
   p.threads = {{4711, "caf\xc3\xa9", 0, {}, 1005, 1000, 4295031320, 2147547648},
                {4712, "worker", 1'000'000, 2'000'000, 2, 5, 32, 4104}};
   p.sizes = {{0, 0, 1}, {16, 31, 1001}, {1ULL << 63, UINT64_MAX, 1}};

@@ -63,6 +63,7 @@ TEST(ProfileGolden, StillReadsFormat1) {
   written_then.markers.clear();
   written_then.snapshots.clear();
   written_then.leaks.reset();
+  written_then.freers.clear();
   EXPECT_EQ(read_profile(golden + ".hlp"), written_then);
 }
 

@@ -104,6 +104,7 @@ class segment_builder {
     header.watch_asked.suspect_count = place(file, header.watch_suspects, watch_suspects);
     header.watch.slot_count = place(file, header.watch_slots, watch_slots);
     place(file, header.watch_arms, watch_arms);
+    header.freer_count = place(file, header.freers, freers);
     header.file_bytes = file.size();
     if (change_header != nullptr) change_header(header);
     std::memcpy(file.data(), &header, sizeof header);
@@ -129,6 +130,7 @@ class segment_builder {
   std::vector<wire::watch_suspect> watch_suspects;
   std::vector<wire::watch_slot> watch_slots;
   std::vector<wire::watch_arm> watch_arms;
+  std::vector<wire::freer> freers = {wire::freer{}};
   std::string strings;
   std::string snapshots;
   void (*change_header)(wire::segment_header&) = nullptr;  // the last word before the header is written

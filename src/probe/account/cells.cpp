@@ -26,6 +26,14 @@ constinit wire::cell* free_tables[largest_bits + 1] = {};  // linked by `allocat
 constinit std::uint32_t shared_next = 0;
 constinit std::uint32_t shared_left = 0;
 
+// Accounts outside of scopes that a block was moved to, by their nodes: their paths may have come to mean other code.
+constinit id_index moved_out;
+constinit bool moved_out_ready = false;
+
+std::uint64_t node_hash(std::uint32_t node) {
+  return (node + 1) * 0x9e3779b97f4a7c15u;
+}
+
 // What cannot be booked anywhere is added up here and counted as lost. The empty table points here too.
 constinit wire::cell nowhere[2] = {};
 
@@ -132,6 +140,7 @@ void reset_cells() {
   cells_lock = accounts_lock = 0;
   for (wire::cell*& table : free_tables) table = nullptr;
   shared_next = shared_left = 0;
+  moved_out_ready = false;
 }
 
 void no_deltas(books& own) {
@@ -218,7 +227,13 @@ std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64
   const std::uint32_t known = accounts.find(path);
   if (known != 0 && segment.account_keys[known].node == node) return known;
   lock_guard held(accounts_lock);
-  return add_account({node, 0, 0, own.writer_id, path});
+  if (!moved_out_ready && !(moved_out_ready = moved_out.create())) return 0;
+  const auto is = [node](std::uint32_t account) { return segment.account_keys[account].node == node; };
+  if (const std::uint32_t mine = moved_out.find(node_hash(node), is); mine != 0) return mine;
+  const std::uint32_t fresh = add_account({node, 0, 0, own.writer_id, path});
+  const auto hash_of = [](std::uint32_t account) { return node_hash(segment.account_keys[account].node); };
+  if (fresh != 0) moved_out.add(node_hash(node), fresh, hash_of);
+  return fresh;
 }
 
 void forget_paths() {

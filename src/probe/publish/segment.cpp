@@ -24,7 +24,7 @@ struct capacities {
                 writers = 1u << 15, modules = 1u << 14, strings = 1u << 24, errors = 1u << 12, scopes = 1u << 12,
                 markers = 1u << 12, snapshots = 1u << 27, pool_kinds = 1u << 9, pools = 1u << 13, pool_sites = 1u << 17,
                 watch_suspects = wire::watch_suspect_capacity, watch_slots = wire::watch_slot_capacity,
-                watch_arms = wire::watch_arm_capacity;
+                watch_arms = wire::watch_arm_capacity, freers = 1u << 13;
 
   void halve() {
     for (std::uint64_t* count : {&nodes, &places, &accounts, &cells, &threads, &writers, &strings, &markers, &snapshots,
@@ -48,6 +48,7 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
   at = place(header.pool_kinds, at, wanted.pool_kinds, sizeof(wire::pool_kind));
   at = place(header.pools, at, wanted.pools, sizeof(wire::pool));
   at = place(header.pool_sites, at, wanted.pool_sites, sizeof(wire::pool_site));
+  at = place(header.freers, at, wanted.freers, sizeof(wire::freer));
   at = place(header.modules, at, wanted.modules, sizeof(wire::module));
   at = place(header.strings, at, wanted.strings, 1);
   at = place(header.accounts, at, wanted.accounts, sizeof(wire::cell));
@@ -159,19 +160,21 @@ bool create_segment(const segment_options& options) {
   view(segment.watch_suspects, base, header.watch_suspects);
   view(segment.watch_slots, base, header.watch_slots);
   view(segment.watch_arms, base, header.watch_arms);
+  view(segment.freers, base, header.freers);
   segment.header = &header;
   strings_lock = 0;
   segment.bytes = bytes;
   const bool room = commit(segment.nodes, 1) && commit(segment.places, 1) && commit(segment.accounts, 1) &&
                     commit(segment.account_keys, 1) && commit(segment.cells, 1) && commit(segment.threads, 1) &&
                     commit(segment.writers, 1) && commit(segment.modules, 1) && commit(segment.strings, 1) &&
-                    commit(segment.errors, 1) && commit(segment.scopes, 1);
+                    commit(segment.errors, 1) && commit(segment.scopes, 1) && commit(segment.freers, 1);
   if (!room) {
     drop_segment();
     sys::unlink(options.path);
     return false;
   }
   header.node_count = header.place_count = header.account_count = header.thread_count = header.scope_count = 1;
+  header.freer_count = 1;
   header.string_bytes = 1;
   header.header_size = wire::header_bytes;
   header.file_bytes = bytes;

@@ -52,6 +52,7 @@ struct segment_view {
   table<wire::watch_suspect> watch_suspects;
   table<wire::watch_slot> watch_slots;
   table<wire::watch_arm> watch_arms;
+  table<wire::freer> freers;
 };
 
 HL_INTERNAL extern segment_view segment;

@@ -17,17 +17,20 @@ HL_COLD std::uint32_t bind_new(books& own, scope_record& record, std::uint64_t p
   return bind_account(own, record, own.stack.node(), path, own.stack.cut());
 }
 
-// An event of this thread in a scope that it is not in.
-void book_elsewhere(books& own, std::uint32_t scope, const totals& did) {
+// A free by this thread of what another scope than its current one allocated; `sign` -1 takes it back.
+void book_elsewhere(books& own, std::uint32_t account, std::uint32_t scope, std::size_t bytes, int sign) {
   if (thread_scopes_of(own) == nullptr) return;
   thread_scopes& mine = *own.scopes;
+  const totals did{0, 0, static_cast<std::uint64_t>(sign), static_cast<std::uint64_t>(sign) * bytes};
   {
     changing counters(mine);
     mine.excluded += did;
   }
   scope_record* record = record_at(scope);
+  const std::uint64_t life = record != nullptr ? settled_life(*record) : 0;
+  note_freer(own, segment.account_keys[account].scope, state_of(life) == scope_state::closed, bytes, sign);
   if (record == nullptr) return;
-  const scope_handle handle = handle_of(*record, settled_life(*record));
+  const scope_handle handle = handle_of(*record, life);
   if (scope_slot* slot = slot_of(own, *record, handle); slot != nullptr) {
     {
       changing counters(mine);
@@ -105,7 +108,7 @@ void book_free_with_scopes(books& own, std::uint32_t account, const void* block,
   } else {
     if (own.scopes != nullptr && own.scopes->current != nullptr) settle(own);
     add_free(own, cell, block, bytes);
-    book_elsewhere(own, scope, {0, 0, 1, bytes});
+    book_elsewhere(own, account, scope, bytes, 1);
     if (own.scopes != nullptr && own.scopes->current != nullptr) set_scope_mark(own);
   }
   if (HL_UNLIKELY(own.live < own.publish_below)) publish_live(own);
@@ -118,8 +121,7 @@ HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::siz
   own.live += static_cast<std::int64_t>(bytes);
   const std::uint32_t scope = scope_of_account(account);
   const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
-  if (scope != (current != nullptr ? current->of->index : 0))
-    book_elsewhere(own, scope, {0, 0, ~std::uint64_t{0}, 0 - std::uint64_t{bytes}});
+  if (scope != (current != nullptr ? current->of->index : 0)) book_elsewhere(own, account, scope, bytes, -1);
   settle_scope(own);
 }
 

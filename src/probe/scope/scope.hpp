@@ -134,6 +134,8 @@ bool take_remains(scope_remains& out);
 
 // Takes the lock of the table of scopes; for usage.cpp and budget.cpp, which look at the books of all threads.
 HL_INTERNAL extern std::uint32_t scopes_lock;
+// Closed scopes that are let pile up before they are looked through; a test of all interleavings wants fewer.
+HL_INTERNAL extern std::uint32_t fewest_to_look_through;
 // Makes the stores of all threads visible, or those before it visible to them; false where the kernel cannot.
 bool barrier_of_all_threads();
 

@@ -11,6 +11,7 @@ namespace heapledger::probe {
 
 constinit bool scopes_in_use = false;
 constinit std::uint32_t scopes_lock = 0;
+constinit std::uint32_t fewest_to_look_through = 64;
 
 namespace {
 
@@ -18,7 +19,6 @@ constexpr unsigned chunk_bits = 10;
 constexpr std::uint32_t chunk_records = 1u << chunk_bits;
 constexpr std::uint32_t chunk_count = 256;
 constexpr std::uint64_t one_generation = std::uint64_t{1} << 32;
-constexpr std::uint32_t fewest_to_look_through = 64;
 
 constinit scope_record* chunks[chunk_count] = {};
 constinit std::uint32_t record_count = 1;  // index 0 is the process
@@ -26,7 +26,7 @@ constinit scope_record* free_records = nullptr;
 constinit scope_record* closed_records = nullptr;
 constinit scope_record* remains = nullptr;  // recycled, but for what their makers want destroyed
 constinit std::uint32_t closed_count = 0;
-constinit std::uint32_t look_at = fewest_to_look_through;
+constinit std::uint32_t look_at = 64;
 constinit std::uint64_t first_generation = one_generation;  // grows with every fork, so that old handles stay stale
 constinit bool barrier_known = false, barrier_works = false;
 
@@ -263,6 +263,7 @@ void reset_scopes() {
   look_at = fewest_to_look_through;
   barrier_known = barrier_works = false;
   reset_bindings();
+  reset_freers();
   reset_kinds();
 }
 

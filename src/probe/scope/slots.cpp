@@ -114,9 +114,16 @@ scope_slot* known_slot(thread_scopes& mine, scope_handle handle) {
 
 // For a scope that this thread has not met lately; `to` becomes what is entered instead, where it is not open.
 HL_COLD scope_slot* slot_to_enter(books& own, scope_handle& to) {
-  to = nearest_open(to);
-  scope_record* record = record_at(index_of(to));
-  if (record == nullptr) return nullptr;
+  scope_record* record = nullptr;
+  for (to = nearest_open(to); to != 0; to = nearest_open(to)) {
+    // Said to be entered before the slot is made: else the record, and its parents, could become others meanwhile.
+    __atomic_store_n(&own.scopes->current_index, index_of(to), __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
+    record = record_at(index_of(to));
+    const std::uint64_t life = load_life(*record);
+    if (HL_LIKELY(names(to, life) && state_of(life) == scope_state::open)) break;
+  }
+  if (to == 0) return nullptr;
   scope_slot* slot = slot_of(own, *record, to);
   if (slot == nullptr) {
     count_loss(wire::loss::scopes_full);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "probe/account/cells.hpp"
+#include "probe/scope/freers.hpp"
 #include "probe/scope/scope.hpp"
 
 namespace heapledger::probe {
@@ -33,6 +34,7 @@ struct refusal {
 struct thread_scopes {
   static constexpr std::uint32_t slot_count = 256;
   static constexpr std::uint32_t bucket_count = 512;
+  static constexpr std::uint32_t freer_count = 32;
   static constexpr unsigned cache_bits = 9;
   static constexpr std::uint32_t cache_count = 1u << cache_bits;
   struct known_account {
@@ -58,6 +60,7 @@ struct thread_scopes {
   std::uint32_t hand;
   std::uint16_t buckets[bucket_count];  // slot + 1
   known_account known[cache_count];
+  known_freer freers[freer_count];
   scope_slot slots[slot_count];
 };
 

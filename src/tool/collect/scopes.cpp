@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "tool/profile/error.hpp"
 
@@ -38,6 +40,25 @@ scope_reader::scope_reader(const segment_copy& segment, profile& to) : source_(s
          .live_bytes_limit = limit_of(scope.limit[0]),
          .allocated_bytes_limit = limit_of(scope.limit[1]),
          .allocations_limit = limit_of(scope.limit[2])});
+  }
+}
+
+void scope_reader::add_freers(const segment_copy& segment, profile& to) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, freer_info> pairs;
+  for (std::size_t i = 0; i < segment.freers.size(); ++i) {
+    const auto& row = segment.freers[i];
+    const auto known = [this](std::uint32_t kind) { return kind < paths_.size() ? kind : 0; };
+    auto& sum = pairs[{known(row.owner), known(row.by)}];
+    sum.frees += row.frees;
+    sum.freed_bytes += row.freed_bytes;
+    sum.late_frees += row.late_frees;
+    sum.late_bytes += row.late_bytes;
+  }
+  for (auto& [kinds, sum] : pairs) {
+    if (sum.frees == 0) continue;
+    sum.owner = path_of(kinds.first);
+    sum.by = path_of(kinds.second);
+    to.freers.push_back(std::move(sum));
   }
 }
 

@@ -15,6 +15,9 @@ class scope_reader {
   // Fills `scopes` of the profile. A kind whose parent does not stand before it is nobody's child.
   scope_reader(const segment_copy& segment, profile& to);
 
+  // Fills `freers`: who freed whose memory.
+  void add_freers(const segment_copy& segment, profile& to);
+
   // 0 is the whole process, also for an account of a kind that is not there.
   std::uint32_t kind_of(const wire::account_key& key) const { return key.scope < paths_.size() ? key.scope : 0; }
   // Throws input_error when all that was asked for is more than any program has.

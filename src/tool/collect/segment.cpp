@@ -110,6 +110,7 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
     indices.push_back(i);
     counts.push_back(accounts[i]);
   }
+  scopes.add_freers(segment, to);
   std::vector<std::uint32_t> innermost;
   for (const auto account : indices) innermost.push_back(segment.account_keys[account].node);
   for (const auto& site : segment.pool_sites) innermost.push_back(site.node);

@@ -66,6 +66,7 @@ struct segment_copy {
   std::vector<wire::pool_kind> pool_kinds;
   std::vector<wire::pool> pools;
   std::vector<wire::pool_site> pool_sites;
+  std::vector<wire::freer> freers;
   std::string strings;
   std::string snapshots;
   std::string outside_markers;  // the bytes of the file beside it (collect/markers.hpp)

@@ -160,10 +160,19 @@ void spread_scopes(const flat_columns& flat, profile& p, memory_budget& budget) 
     if (row.scope == 0 || row.scope >= paths.size()) throw damage("it tells of a scope that does not exist");
     budget.take(2 * sizeof(scope_info) + paths[row.scope].bytes);
   }
+  for (const auto& row : flat.freer_rows) {
+    if (row.owner >= paths.size() || row.by >= paths.size()) throw damage("it tells of a scope that does not exist");
+    budget.take(2 * sizeof(freer_info) + paths[row.owner].bytes + paths[row.by].bytes);
+  }
   for (std::size_t i = 0; i < p.stacks.size(); ++i) spread(flat.stack_scopes[i], p.stacks[i].scope);
   for (const auto& row : flat.scope_rows) {
     p.scopes.push_back(row.info);
     spread(row.scope, p.scopes.back().path);
+  }
+  for (const auto& row : flat.freer_rows) {
+    p.freers.push_back(row.info);
+    spread(row.owner, p.freers.back().owner);
+    spread(row.by, p.freers.back().by);
   }
 }
 

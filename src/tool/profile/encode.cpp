@@ -111,6 +111,7 @@ flat_columns flatten(const profile& p) {
   flat.stack_scopes.reserve(p.stacks.size());
   for (const auto& stack : p.stacks) flat.stack_scopes.push_back(number_of(stack.scope));
   for (const auto& scope : p.scopes) flat.scope_rows.push_back({number_of(scope.path), scope});
+  for (const auto& freer : p.freers) flat.freer_rows.push_back({number_of(freer.owner), number_of(freer.by), freer});
   flat.symbol_counts.reserve(p.locations.size());
   for (const auto& location : p.locations) {
     flat.symbol_counts.push_back(static_cast<std::uint32_t>(location.symbols.size()));

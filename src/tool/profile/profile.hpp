@@ -132,6 +132,18 @@ struct scope_info {
   bool operator==(const scope_info&) const = default;
 };
 
+// What was freed in other scopes than those that had allocated it, by the names of both. Pairs that found no room in
+// the probe are together, without names.
+struct freer_info {
+  std::vector<std::string> owner;  // that allocated; outermost first, empty: no scope
+  std::vector<std::string> by;     // in which it was freed
+  std::uint64_t frees = 0;
+  std::uint64_t freed_bytes = 0;
+  std::uint64_t late_frees = 0;  // of these, after the scope that allocated was closed
+  std::uint64_t late_bytes = 0;
+  bool operator==(const freer_info&) const = default;
+};
+
 struct thread_info {
   std::uint32_t tid = 0;
   std::string name;
@@ -314,6 +326,7 @@ struct profile {
   std::vector<stack_entry> stacks;
   std::vector<scope_info> scopes;  // parents before children
   std::vector<pool_info> pools;
+  std::vector<freer_info> freers;
   std::vector<thread_info> threads;
   std::vector<size_bucket> sizes;
   std::vector<timeline_point> timeline;

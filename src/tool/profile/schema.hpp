@@ -30,10 +30,18 @@ struct scope_row {
   scope_info info;
 };
 
+// A freer_info without its paths.
+struct freer_row {
+  std::uint32_t owner = 0;
+  std::uint32_t by = 0;
+  freer_info info;
+};
+
 // What the file keeps flat where the model has a vector in each row.
 struct flat_columns {
   std::vector<scope_entry> scopes;
   std::vector<scope_row> scope_rows;
+  std::vector<freer_row> freer_rows;
   std::vector<std::uint32_t> stack_scopes;   // a row for each stack
   std::vector<std::uint32_t> symbol_counts;  // a row for each location
   std::vector<std::uint32_t> symbols;        // of all locations, one after the other
@@ -241,6 +249,15 @@ void fields(auto& archive, is<scope_row> auto& s) {
   archive(9, s.info.allocations_limit);
 }
 
+void fields(auto& archive, is<freer_row> auto& s) {
+  archive(1, s.owner);
+  archive(2, s.by);
+  archive(3, s.info.frees);
+  archive(4, s.info.freed_bytes);
+  archive(5, s.info.late_frees);
+  archive(6, s.info.late_bytes);
+}
+
 void columns(auto& table, is<std::vector<frame_info>> auto& rows) {
   table.column(1, rows, &frame_info::function, optional_index<delta>{});
   table.column(2, rows, &frame_info::file, optional_index<delta>{});
@@ -305,6 +322,7 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive(20, p.snapshots);
   archive(21, p.pools);
   archive(22, p.leaks);
+  archive(24, flat.freer_rows);
 }
 
 }  // namespace heapledger::format

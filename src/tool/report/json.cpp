@@ -37,6 +37,7 @@ class json_writer {
     write_stacks();
     write_scopes();
     write_pools();
+    write_freers();
     write_timeline();
     write_markers();
     write_errors();
@@ -185,6 +186,19 @@ class json_writer {
       out_ += "}";
       if (row.info != nullptr) write_scope_info(*row.info);
       out_ += "}";
+    });
+    out_ += ",\n";
+  }
+
+  void write_freers() {
+    if (p_.freers.empty()) return;
+    write_list("freers", p_.freers, [&](const freer_info& row) {
+      out_ += "{";
+      write_list("owner", row.owner, [&](const std::string& name) { out_ += json_string(name); });
+      out_ += ",";
+      write_list("freed_by", row.by, [&](const std::string& name) { out_ += json_string(name); });
+      add(R"(,"frees":{},"freed_bytes":{},"late_frees":{},"late_bytes":{}}})", row.frees, row.freed_bytes,
+          row.late_frees, row.late_bytes);
     });
     out_ += ",\n";
   }

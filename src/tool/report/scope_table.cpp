@@ -12,16 +12,18 @@ namespace heapledger::report {
 namespace {
 
 constexpr std::size_t rows_shown = 20;
+constexpr std::size_t freers_shown = 10;
 constexpr std::size_t name_width = 32;
+constexpr std::size_t path_width = 26;
 
 std::string name_of(const analyse::scope_row& row) {
   if (row.path.empty()) return "(in no scope)";
   return std::string(2 * (row.path.size() - 1), ' ') + terminal_text(row.path.back());
 }
 
-std::string cut(std::string name) {
-  if (columns(name) <= name_width) return name;
-  while (columns(name) > name_width - 3) name.pop_back();
+std::string cut(std::string name, std::size_t width = name_width) {
+  if (columns(name) <= width) return name;
+  while (columns(name) > width - 3) name.pop_back();
   return name + "...";
 }
 
@@ -39,6 +41,46 @@ void write_budget(page& page, const scope_info& info) {
   if (info.overdrafts != 0)
     line += fmt::format("; {} let through", counted(info.overdrafts, "allocation", "allocations"));
   page.paragraph(line, 2 + 2 * info.path.size(), tone::faint);
+}
+
+// What outlives its scope, where it is certain that none of them is open.
+void write_outliving(page& page, const analyse::scope_row& row) {
+  if (row.info->closed < row.info->opened || row.alone.live_bytes() <= 0) return;
+  page.paragraph(fmt::format("all closed; {} in {} outlived them", bytes_text(row.alone.live_bytes()),
+                             counted(static_cast<std::uint64_t>(row.alone.live_blocks()), "block", "blocks")),
+                 2 + 2 * row.path.size(), tone::faint);
+}
+
+std::string path_text(const std::vector<std::string>& path) {
+  std::string text;
+  for (const auto& name : path) text += (text.empty() ? "" : " / ") + name;
+  return cut(text.empty() ? "(in no scope)" : terminal_text(text), path_width);
+}
+
+// Pairs for which the probe had no room, together.
+bool beyond_the_table(const freer_info& row) {
+  return row.owner.empty() && row.by.empty();
+}
+
+// Whose memory was freed by whom, where it was not the same scope.
+void write_freers(page& page, const profile& p) {
+  if (p.freers.empty()) return;
+  auto rows = p.freers;
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.freed_bytes > b.freed_bytes; });
+  page.line(fmt::format("  {} {} {:>11} {:>11} {:>11}", padded("allocated in", path_width),
+                        padded("freed in", path_width), "freed", "in", "after end"),
+            tone::faint);
+  for (std::size_t i = 0; i < rows.size() && i < freers_shown; ++i)
+    page.line(fmt::format("  {} {} {:>11} {:>11} {:>11}",
+                          padded(beyond_the_table(rows[i]) ? "(other pairs)" : path_text(rows[i].owner), path_width),
+                          padded(beyond_the_table(rows[i]) ? "" : path_text(rows[i].by), path_width),
+                          bytes_text(static_cast<std::int64_t>(rows[i].freed_bytes)), count_text(rows[i].frees),
+                          bytes_text(static_cast<std::int64_t>(rows[i].late_bytes))));
+  if (rows.size() > freers_shown)
+    page.line(fmt::format("  {} more", counted(rows.size() - freers_shown, "pair", "pairs")), tone::faint);
+  page.paragraph(
+      "What was freed in other scopes than those that had allocated it; \"after end\": once they were closed.", 2,
+      tone::faint);
 }
 
 }  // namespace
@@ -67,12 +109,15 @@ void write_scopes(page& page, const profile& p) {
                           bytes_text(row.all.live_bytes()), known ? bytes_text(row.info->peak_bytes) : "",
                           bytes_text(row.all.allocated_bytes), count_text(row.all.allocations),
                           known ? count_text(row.info->opened) : ""));
-    if (known) write_budget(page, *row.info);
+    if (!known) continue;
+    write_budget(page, *row.info);
+    write_outliving(page, row);
   }
   if (rows.size() < count)
     page.line(fmt::format("  {} more", counted(count - rows.size(), "kind", "kinds")), tone::faint);
   page.paragraph("Each with the scopes below it; \"highest\" is the most that any one of a kind had live.", 2,
                  tone::faint);
+  write_freers(page, p);
 }
 
 }  // namespace heapledger::report

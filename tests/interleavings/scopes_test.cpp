@@ -1,0 +1,276 @@
+// The probe's own code for scopes, in every order in which a few threads' steps can happen: entering, booking, freeing
+// for others, closing, looking through closed scopes, recycling, reading. What must hold in each: a scope lives as long
+// as a thread is in it or a block of it lives, it is recycled once, and its books pass to its parent whole.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "explorer.hpp"
+#include "probe/account/account_index.hpp"
+#include "probe/account/cells.hpp"
+#include "probe/account/errors.hpp"
+#include "probe/account/registry.hpp"
+#include "probe/account/watch_view.hpp"
+#include "probe/base/lock.hpp"
+#include "probe/hook/process.hpp"
+#include "probe/publish/stack_tree.hpp"
+#include "probe/scope/budget.hpp"
+#include "probe/scope/slots.hpp"
+#include "probe/scope/usage.hpp"
+#include "probe/unwind/rule_cache.hpp"
+
+namespace heapledger::probe {
+
+// No leak watch here.
+constinit watch_view watching = {0, 0};
+void heed_watch() {}
+
+namespace {
+
+constexpr std::size_t bytes = 10;
+constexpr scope_budget no_budget{{no_limit, no_limit, no_limit}, 0, false};
+
+// Books for each thread of a scenario, made once.
+class world {
+ public:
+  world() {
+    std::string path = ::testing::TempDir() + "interleavings." + std::to_string(getpid());
+    unlink(path.c_str());
+    const bool made = create_segment({.path = path.c_str()}) && rules.create() && tree.create() && accounts.create();
+    unlink(path.c_str());
+    if (!made) throw std::runtime_error("no segment");
+    process.generation = 1;
+    reset_cells();
+    reset_registry({0, wire::stacks_mode::off});
+    reset_scopes();
+    for (books*& each : of) {
+      each = acquire_books(open_thread_record());
+      thread_scopes_of(*each);
+    }
+    segment.header->threaded = 1;
+    for (books* each : of) delta_cell_slow(*each, 1);  // makes its table, as later runs find it
+    fewest_to_look_through = 0;                        // look at each close
+  }
+
+  // As if nothing had happened.
+  void begin() {
+    reset_scopes();
+    segment.header->scope_count = segment.header->account_count = 1;
+    segment.header->freer_count = 1;
+    for (std::size_t i = 0; i < std::size(of); ++i) {
+      books& own = *of[i];
+      thread_scopes* mine = own.scopes;
+      __builtin_memset(static_cast<void*>(mine), 0, sizeof *mine);
+      own.id = own.writer_id;
+      own.gated = false;
+      own.generation = own.known_generation;
+      own.live = own.published = 0;
+      own.publish_above = own.publish_below = 0;
+      own.peak_mark = INT64_MAX;
+      own.forget_recent();
+      wire::thread& thread = *own.thread;
+      thread.allocations = thread.allocated_bytes = thread.frees = thread.freed_bytes = 0;
+      for (std::uint32_t d = 0; d < own.delta_count; ++d) own.deltas[d] = {};
+      own.evictions = 0;
+    }
+    for (std::uint32_t i = 0; i < 64; ++i) segment.accounts[i] = {};
+    segment.header->peak_bytes = segment.header->live_bytes = 0;
+    scope_record* none = record_at(1);
+    if (none != nullptr) throw std::runtime_error("scopes were not reset");
+    close_scope(open_scope("first", 5, 0, no_budget));  // the next close looks through
+  }
+  void watch(std::size_t threads) {
+    for (std::size_t i = 0; i < threads; ++i) model::watch(i, &of[i]->scopes->current_index, &of[i]->scopes->sequence);
+  }
+
+  books* of[3];
+};
+
+world& the_world() {
+  static world one;
+  return one;
+}
+
+// One event of a thread.
+class event {
+ public:
+  explicit event(std::size_t thread) : own_(*the_world().of[thread]) {
+    model::flush_own();
+    take(&own_, &own_);
+  }
+  ~event() {
+    model::flush_own();
+    give(&own_, own_.known_generation);
+  }
+  event(const event&) = delete;
+  event& operator=(const event&) = delete;
+  books& operator*() const { return own_; }
+
+ private:
+  books& own_;
+};
+
+scope_handle enter(std::size_t thread, scope_handle to) {
+  const event now(thread);
+  return switch_scope(*now, to);
+}
+scope_handle current(std::size_t thread) {
+  const scope_slot* at = the_world().of[thread]->scopes->current;
+  return at == nullptr ? 0 : at->handle;
+}
+// The block is its account.
+std::uint32_t allocate(std::size_t thread) {
+  const event now(thread);
+  const account_cell place = stackless_account_cell(*now);
+  book_allocation(*now, *place.cell, nullptr, bytes);
+  return place.account;
+}
+void give_back(std::size_t thread, std::uint32_t block) {
+  const event now(thread);
+  const char nowhere = 0;
+  book_free(*now, block, &nowhere, bytes);
+}
+void close(std::size_t thread, scope_handle which) {
+  const event now(thread);
+  close_scope(which);
+}
+scope_handle open(std::size_t thread, scope_handle parent) {
+  const event now(thread);
+  return open_scope("scope", 5, parent, no_budget);
+}
+bool alive(scope_handle handle) {
+  return names(handle, __atomic_load_n(&record_at(index_of(handle))->life, __ATOMIC_RELAXED));
+}
+
+// Every order with at most two switches that nothing forces, or HEAPLEDGER_SWITCHES.
+void explore(const model::scenario& of, std::uint64_t at_least) {
+  const char* more = std::getenv("HEAPLEDGER_SWITCHES");
+  const model::exploration found = model::explore(of, more != nullptr ? static_cast<unsigned>(std::atoi(more)) : 2);
+  EXPECT_EQ(found.failure, "");
+  EXPECT_GE(found.runs, at_least);
+  ::testing::Test::RecordProperty("runs", std::to_string(found.runs));
+  std::printf("%llu runs\n", static_cast<unsigned long long>(found.runs));
+}
+
+struct family {
+  scope_handle parent, child, other;
+  void begin() {
+    the_world().begin();
+    parent = open_scope("parent", 6, 0, no_budget);
+    child = open_scope("child", 5, parent, no_budget);
+    other = open_scope("other", 5, 0, no_budget);
+  }
+  // All that was closed and has nothing left is gone after two more looks, and its parent has its books.
+  void end(std::uint64_t allocations_of_child) {
+    for (int i = 0; i < 2; ++i) close_scope(open_scope("last", 4, 0, no_budget));
+    scope_usage u{};
+    MODEL_EXPECT(!alive(child));
+    MODEL_EXPECT(usage_of(parent, false, u));
+    MODEL_EXPECT(u.allocations == allocations_of_child && u.frees == allocations_of_child && u.live_bytes == 0);
+  }
+};
+
+// A thread enters while another closes: it is in the scope, which then lives, or in the parent; or, where the scope was
+// gone before, in none.
+TEST(interleavings, enter_and_close) {
+  family f;
+  std::uint64_t in_family = 0;
+  explore({.begin =
+               [&] {
+                 f.begin();
+                 the_world().watch(2);
+                 in_family = 0;
+               },
+           .threads = {[&] {
+                         enter(0, f.child);
+                         const scope_handle at = current(0);
+                         MODEL_EXPECT(at == f.child || at == f.parent || (at == 0 && !alive(f.child)));
+                         const std::uint32_t block = allocate(0);
+                         in_family += at != 0 ? 1 : 0;
+                         MODEL_EXPECT(at == 0 || alive(at));
+                         enter(0, 0);
+                         MODEL_EXPECT(at == 0 || alive(at));
+                         give_back(0, block);
+                       },
+                       [&] {
+                         close(1, f.child);
+                         close(1, open(1, 0));  // looks again
+                       }},
+           .end = [&] { f.end(in_family); }},
+          1000);
+}
+
+// The last block is freed in another thread while a third looks through and takes the record for a new scope.
+TEST(interleavings, free_and_recycle) {
+  family f;
+  std::uint32_t block = 0;
+  scope_handle fresh = 0;
+  explore({.begin =
+               [&] {
+                 f.begin();
+                 enter(0, f.child);
+                 block = allocate(0);
+                 enter(0, 0);
+                 close(0, f.child);
+                 the_world().watch(2);
+               },
+           .threads = {[&] {
+                         enter(0, f.other);
+                         give_back(0, block);
+                         enter(0, 0);
+                       },
+                       [&] {
+                         close(1, open(1, 0));
+                         fresh = open(1, 0);
+                         enter(1, fresh);
+                         MODEL_EXPECT(current(1) == fresh);
+                         const std::uint32_t mine = allocate(1);
+                         scope_usage u{};
+                         MODEL_EXPECT(usage_of(fresh, true, u) && u.live_bytes == bytes && u.frees == 0);
+                         give_back(1, mine);
+                         enter(1, 0);
+                       }},
+           .end =
+               [&] {
+                 scope_usage u{};
+                 MODEL_EXPECT(usage_of(fresh, false, u) && u.allocations == 1 && u.frees == 1);
+                 MODEL_EXPECT(usage_of(f.other, false, u) && u.allocations == 0 && u.frees == 0);
+                 f.end(1);
+               }},
+          1000);
+}
+
+// Two threads work in one scope, one of them closes it; a reader sees what can be.
+TEST(interleavings, share_and_read) {
+  family f;
+  explore({.begin =
+               [&] {
+                 f.begin();
+                 the_world().watch(2);
+               },
+           .threads = {[&] {
+                         enter(0, f.child);
+                         const std::uint32_t block = allocate(0);
+                         give_back(0, block);
+                         enter(0, 0);
+                       },
+                       [&] {
+                         enter(1, f.child);
+                         const bool inside = current(1) == f.child;
+                         const std::uint32_t block = allocate(1);
+                         close(1, f.child);
+                         scope_usage u{};
+                         MODEL_EXPECT(!inside || usage_of(f.child, true, u));
+                         MODEL_EXPECT(!inside || (u.live_bytes >= static_cast<std::int64_t>(bytes) &&
+                                                  u.live_bytes <= 2 * static_cast<std::int64_t>(bytes) &&
+                                                  u.allocations <= 2 && u.frees <= 1));
+                         enter(1, 0);
+                         give_back(1, block);
+                       }},
+           .end = [&] { f.end(2); }},
+          1000);
+}
+
+}  // namespace
+}  // namespace heapledger::probe
