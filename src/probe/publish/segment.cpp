@@ -26,10 +26,16 @@ struct capacities {
                 watch_suspects = wire::watch_suspect_capacity, watch_slots = wire::watch_slot_capacity,
                 watch_arms = wire::watch_arm_capacity, freers = 1u << 13;
 
-  void halve() {
+  // False: there is nothing left to halve.
+  bool halve() {
+    bool smaller = false;
     for (std::uint64_t* count : {&nodes, &places, &accounts, &cells, &threads, &writers, &strings, &markers, &snapshots,
                                  &pools, &pool_sites, &watch_suspects, &watch_slots, &watch_arms})
-      if (*count > 1024) *count /= 2;
+      if (*count > 1024) {
+        *count /= 2;
+        smaller = true;
+      }
+    return smaller;
   }
 };
 
@@ -117,8 +123,7 @@ bool create_segment(const segment_options& options) {
   capacities wanted;
   const std::uint64_t budget = budget_bytes();
   std::uint64_t bytes = lay_out(layout, wanted);
-  constexpr std::uint64_t smallest = 4 << 20;
-  for (; bytes > budget && bytes > smallest; bytes = lay_out(layout, wanted)) wanted.halve();
+  while (bytes > budget && wanted.halve()) bytes = lay_out(layout, wanted);
   if (bytes > budget) return false;
 
   const int fd = sys::open(options.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
