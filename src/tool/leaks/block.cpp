@@ -14,8 +14,6 @@ step accessed(block& block, double now_s) {
   step result;
   result.gap_s = std::max(0.0, now_s - block.since_s);
   result.taken_back = block.now == phase::leak;
-  block.taken_back += result.taken_back ? 1 : 0;
-  block.was_touched = true;
   enter(block, phase::resting, now_s);
   return result;
 }
@@ -42,9 +40,7 @@ step advance(block& block, const page_view& page, const deadlines& limits, doubl
       [[fallthrough]];
     case phase::armed:
       if (page.touched || !page.armed) return accessed(block, now_s);
-      if (now_s - block.since_s < limits.access_s) return result;
-      block.now = phase::leak;
-      result.became_leak = true;
+      if (now_s - block.since_s >= limits.access_s) block.now = phase::leak;
       return result;
     case phase::leak:
       if (page.touched || !page.armed) return accessed(block, now_s);

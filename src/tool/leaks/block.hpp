@@ -21,10 +21,8 @@ struct block {
   double inclusion = 1;  // the chance that it had to be watched
   double born_s = 0;
   phase now = phase::young;
-  double since_s = 0;            // of this phase; of `leak` too: when it was armed
-  double first_armed_s = -1;     // below 0: never yet
-  bool was_touched = false;      // ever, while armed
-  std::uint32_t taken_back = 0;  // verdicts
+  double since_s = 0;         // of this phase; of `leak` too: when it was armed
+  double first_armed_s = -1;  // below 0: never yet
 
   double age_s(double now_s) const { return now_s - born_s; }
 };
@@ -38,7 +36,6 @@ struct page_view {
 
 struct step {
   bool wants_arming = false;
-  bool became_leak = false;
   bool taken_back = false;
   double gap_s = -1;  // an access ended an armed time of this length
 };
