@@ -1,13 +1,13 @@
-// Bundles the unit tests and runs them in node. The first argument is a folder for what it makes.
+// Bundles the unit tests and runs them in node.
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = process.argv[2] ?? join(tmpdir(), "heapledger-page-tests");
+const out = mkdtempSync(join(tmpdir(), "heapledger-page-tests-"));
 const names = readdirSync(here).filter((name) => name.endsWith(".test.ts"));
 await build({
   entryPoints: names.map((name) => join(here, name)),
@@ -21,4 +21,6 @@ await build({
   logLevel: "warning",
 });
 const files = names.map((name) => join(out, name.replace(/\.ts$/, ".mjs")));
-process.exit(spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], { stdio: "inherit" }).status ?? 1);
+const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], { stdio: "inherit" });
+rmSync(out, { recursive: true });
+process.exit(status ?? 1);
