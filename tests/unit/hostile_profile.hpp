@@ -27,6 +27,21 @@ inline profile hostile_profile() {
   p.process.duration_ns = 1'000'000'000;
   p.stacks[2].scope = {hostile_name("scope")};
   p.scopes = {{.path = {hostile_name("scope")}, .opened = 1}};
+  p.pools = {{.name = hostile_name("pool"),
+              .chunk_bytes = 48,
+              .opened = 1,
+              .allocations = 1100,
+              .frees = 90,
+              .allocated_bytes = 44000,
+              .page_bytes = 131072,
+              .peak_page_bytes = 131072,
+              .sites = {{p.stacks[0].node, 1000, 40000, 0, 0}}}};
+  p.leaks.emplace();
+  p.leaks->watched = 30;
+  p.leaks->entries.resize(2);
+  p.leaks->entries[0] = {
+      .stack = p.stacks[0].id, .verdict = "leak", .witnesses = {hostile_name("witness")}, .blocks = 1234};
+  p.leaks->entries[1] = {.stack = 4711, .verdict = "suspect", .witnesses = {}, .blocks = 5};
   p.threads.resize(1);
   p.threads[0].name = hostile_name("thread");
   p.errors = {{.kind = hostile_name("kind"), .stack = 1, .count = 2}};

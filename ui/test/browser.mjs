@@ -206,7 +206,9 @@ async function stackIsCopied() {
 }
 
 async function everyViewShows() {
-  for (const view of ["overview", "sizes", "threads", "memory", "problems", ...(report.scopes ? ["scopes"] : [])]) {
+  const views = await page.$$eval(".tabs [data-view]", (tabs) => tabs.map((tab) => tab.dataset.view));
+  for (const known of ["scopes", "pools"]) assert.equal(views.includes(known), report[known] !== undefined, known);
+  for (const view of views.filter((each) => !["flame", "functions", "stacks"].includes(each))) {
     await page.click(`[data-view=${view}]`);
     await settled();
     assert.ok((await page.textContent("main")).length > 20, view);
@@ -218,6 +220,32 @@ async function everyViewShows() {
     }
     await page.setViewportSize({ width: 1280, height: 800 });
   }
+}
+
+async function poolsAreTold() {
+  await page.click("[data-view=pools]");
+  await settled();
+  const text = await page.textContent("main");
+  for (const pool of report.pools) {
+    for (const number of [pool.chunks_in_use, pool.allocations, pool.frees]) {
+      assert.ok(text.includes(number.toLocaleString("en-US")), `${pool.name}: ${number}`);
+    }
+    assert.ok(text.includes(pool.name), pool.name);
+    for (const stack of pool.stacks) {
+      const taker = stack.frames.find((frame) => frame.function && !frame.function.includes("heapledger::p"));
+      assert.ok(text.includes(taker.function), taker.function);
+    }
+  }
+}
+
+async function leaksAreTold() {
+  await page.click("[data-view=leaks]");
+  await settled();
+  const told = await page.evaluate(() => window.heapledger.profile.leaks);
+  const cards = await page.$$eval("main .card", (all) => all.map((card) => card.textContent));
+  assert.equal(cards.length, told.leaks.length);
+  assert.ok(told.leaks.length > 0);
+  for (const leak of told.leaks) assert.ok(cards.some((card) => card.includes(leak.blocks.toLocaleString("en-US"))), leak.stack);
 }
 
 async function nothingWasInjected() {
@@ -268,6 +296,8 @@ try {
     await onePageOfOneProfile();
   }
   await everyViewShows();
+  if (report.pools) await poolsAreTold();
+  if (await page.$("[data-view=leaks]")) await leaksAreTold();
   await nothingWasInjected();
   assert.deepEqual(troubles, []);
 } catch (error) {

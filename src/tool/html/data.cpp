@@ -17,6 +17,7 @@
 #include "tool/html/merge.hpp"
 #include "tool/report/json.hpp"
 #include "tool/report/json_text.hpp"
+#include "tool/report/leaks_json.hpp"
 #include "tool/report/loss_words.hpp"
 #include "tool/report/names.hpp"
 #include "tool/report/overview.hpp"
@@ -255,8 +256,10 @@ std::string data_of(profile p, const std::vector<counters>& before, const std::s
                   functions.size(), lines.size(), tree.nodes.size(), tree.places.size(), p.stacks.size());
   const bool exact = is_exact(p, before);
   const std::string said = words(p);
-  const std::string head = fmt::format(R"({{"version":1,"exact":{},"counts":{},"words":{},{}"report":{}}})", exact,
-                                       counts, said, more, small_report(p));
+  const std::string leaks =
+      p.leaks ? fmt::format("\"leaks\":{},", report::leaks_json(p, p.leaks->entries, 0)) : std::string();
+  const std::string head = fmt::format(R"({{"version":1,"exact":{},"counts":{},"words":{},{}{}"report":{}}})", exact,
+                                       counts, said, more, leaks, small_report(p));
   std::string data;
   put_bytes(data, head);
   return data + columns;

@@ -8,8 +8,10 @@ import { el, fill } from "../view/dom";
 import { FlamePage } from "../view/flame_page";
 import { FunctionsPage } from "../view/functions_page";
 import { helpBox } from "../view/help";
+import { LeaksPage, leaksFound } from "../view/leaks_page";
 import { MemoryPage } from "../view/memory_page";
 import { OverviewPage } from "../view/overview_page";
+import { PoolsPage } from "../view/pools_page";
 import { ProblemsPage, problems, ScopesPage, SizesPage, ThreadsPage } from "../view/small_pages";
 import { StacksPage } from "../view/stacks_page";
 import type { Context, Page } from "./context";
@@ -131,6 +133,10 @@ export class App implements Context {
         return new ThreadsPage(this);
       case "scopes":
         return new ScopesPage(this);
+      case "pools":
+        return new PoolsPage(this);
+      case "leaks":
+        return new LeaksPage(this);
       case "memory":
         return new MemoryPage(this);
       case "problems":
@@ -157,12 +163,14 @@ export class App implements Context {
     const count = problems(this);
     const titles: Record<View, string> = {
       overview: "Overview", flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes",
-      threads: `Threads ${report.threads.length}`, scopes: "Scopes", memory: "Resident memory", problems: count > 0 ? `Problems ${count}` : "Problems",
+      threads: `Threads ${report.threads.length}`, scopes: "Scopes", pools: "Pools",
+      leaks: leaksFound(this) > 0 ? `Leaks ${leaksFound(this)}` : "Leaks", memory: "Resident memory", problems: count > 0 ? `Problems ${count}` : "Problems",
     };
-    const shown = views.filter((view) => view !== "scopes" || report.scopes !== undefined || this.state.view === "scopes");
+    const absent: Partial<Record<View, boolean>> = { scopes: !report.scopes, pools: !report.pools, leaks: !this.profile.leaks };
+    const shown = views.filter((view) => !absent[view] || this.state.view === view);
     fill(this.tabs, ...shown.map((view) => el("button", {
       "data-view": view, "aria-current": view === this.state.view ? "page" : undefined,
-      class: view === "problems" && report.errors.length > 0 ? "alarm" : "",
+      class: (view === "problems" && report.errors.length > 0) || (view === "leaks" && leaksFound(this) > 0) ? "alarm" : "",
       on: { click: () => this.change({ view }) },
     }, titles[view])));
   }

@@ -23,7 +23,7 @@ export function decode(data: Uint8Array): Profile {
   const id = reader.differences(counts.stacks);
   const stacks: Stacks = { count: counts.stacks, place, id, ...decodeCounters(reader, counts.stacks) };
   const before = head.before && { ...head.before, stacks: decodeCounters(reader, counts.stacks) };
-  return { before, exact: head.exact, words: head.words, report: head.report, strings, functions, lines, nodes, places, stacks };
+  return { before, exact: head.exact, words: head.words, report: head.report, leaks: head.leaks, strings, functions, lines, nodes, places, stacks };
 }
 
 function decodeFunctions(reader: Reader, count: number): Functions {

@@ -65,6 +65,59 @@ export interface SizeBucket {
   allocations: number;
 }
 
+export interface JsonFrame {
+  function?: string;
+  file?: string;
+  line?: number;
+  module?: string;
+  address: string;
+  inlined: boolean;
+}
+
+// All pools of one name and chunk size.
+export interface Pool {
+  name: string;
+  chunk_bytes: number;
+  opened: number;
+  closed: number;
+  allocations: number;
+  frees: number;
+  allocated_bytes: number;
+  chunks_in_use: number;
+  pages: number;
+  page_bytes: number;
+  peak_page_bytes: number;
+  arenas: number;
+  sizes: SizeBucket[];
+  stacks: { allocations: number; frees: number; allocated_bytes: number; freed_bytes: number; live_bytes: number; frames: JsonFrame[] }[];
+}
+
+// `heapledger leaks --json`.
+export interface Leak {
+  stack: number;
+  verdict: "leak" | "retention" | "suspect";
+  witnesses: string[];
+  bytes: number;
+  bytes_low: number;
+  bytes_high: number;
+  bytes_per_hour: number;
+  blocks: number;
+  oldest_age?: number;
+  block_bytes_from?: number;
+  block_bytes_to?: number;
+  sampled: number;
+  untouched: number;
+  growth_stopped: boolean;
+}
+
+export interface Leaks {
+  duration: number;
+  leaks: Leak[];
+  acquitted: number;
+  watched: number;
+  taken_back: number;
+}
+
 export interface Report {
   process: {
     pid: number;
@@ -85,6 +138,7 @@ export interface Report {
   memory?: MemoryMap;
   memory_peak?: MemoryMap;
   scopes?: ScopeRow[];
+  pools?: Pool[];
   timeline: TimelinePoint[];
   errors: { kind: string; count: number; stack: number }[];
   markers?: { time: number; name: string }[];
@@ -110,5 +164,6 @@ export interface Head {
   counts: { strings: number; functions: number; lines: number; nodes: number; places: number; stacks: number };
   words: Words;
   report: Report;
+  leaks?: Leaks; // where the leak watch was on
   before?: { words: Words; report: Report }; // of the older profile, where two are compared
 }

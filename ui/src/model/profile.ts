@@ -1,5 +1,5 @@
 // A profile as the page holds it: columns of numbers, indices instead of pointers.
-import type { Report, Words } from "../data/report";
+import type { Leaks, Report, Words } from "../data/report";
 
 export const kindNamed = 0;
 export const kindAddress = 1;
@@ -89,6 +89,7 @@ export interface Profile {
   exact: boolean;
   words: Words;
   report: Report;
+  leaks?: Leaks | undefined;
   strings: Strings;
   functions: Functions;
   lines: Lines;

@@ -180,11 +180,11 @@ export function problems(context: Context): number {
   return words.errors.length + words.losses.length + words.symbols.length;
 }
 
-function amount(bytes: number): HTMLElement {
+export function amount(bytes: number): HTMLElement {
   return el("span", { title: exactText(bytes, true) }, bytesText(bytes));
 }
 
-function table(titles: string[], rows: Child[][], left: number[]): HTMLElement {
+export function table(titles: string[], rows: Child[][], left: number[]): HTMLElement {
   const side = (i: number): string => (left.includes(i) ? "" : "right");
   return el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ...titles.map((title, i) => el("th", { class: side(i) }, title)))),
     el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell, i) => el("td", { class: side(i) }, cell))))));

@@ -1,0 +1,58 @@
+// What the leak watch found.
+import type { Context, Page } from "../app/context";
+import type { Leak } from "../data/report";
+import { bytesText, counted, secondsText } from "../model/text";
+import { el, fill, type Child } from "./dom";
+import { stackList } from "./stack_list";
+
+const mostOfEach = 50;
+
+const kinds: [Leak["verdict"], string, string][] = [
+  ["leak", "Leaks", "Neither freed nor touched any more."],
+  ["retention", "Growing, but used", "Not freed, and still touched now and then."],
+  ["suspect", "Not decided yet", "Watched for too short a time, or too few of its blocks."],
+];
+
+export function leaksFound(context: Context): number {
+  return context.profile.leaks?.leaks.filter((leak) => leak.verdict === "leak").length ?? 0;
+}
+
+function facts(leak: Leak): string {
+  const range = leak.bytes_low === leak.bytes_high ? "" : ` (${bytesText(leak.bytes_low)} to ${bytesText(leak.bytes_high)}, 95 %)`;
+  const { block_bytes_from: from, block_bytes_to: to } = leak;
+  const size = from === undefined || to === undefined ? "" : ` of ${from === to ? bytesText(from) : `${bytesText(from)} to ${bytesText(to)}`}`;
+  return [`${bytesText(leak.bytes)}${range} in ${counted(leak.blocks, "block")}${size}`, `${bytesText(leak.bytes_per_hour)} an hour`,
+    leak.oldest_age !== undefined && `the oldest ${secondsText(leak.oldest_age)} old`,
+    leak.sampled > 0 && `${leak.untouched} of ${leak.sampled} watched blocks not touched`,
+    leak.witnesses.includes("unreachable") && "nothing points to it", leak.growth_stopped && "has stopped growing"].filter(Boolean).join(" · ");
+}
+
+export class LeaksPage implements Page {
+  readonly element = el("section", { class: "page scroll problems" });
+
+  constructor(private readonly context: Context) {}
+
+  update(): void {
+    const { profile, model } = this.context;
+    const { leaks } = profile;
+    if (!leaks) {
+      fill(this.element, el("p", { class: "empty" }, "The leak watch was not on: heapledger run --leaks -- PROGRAM."));
+      return;
+    }
+    const content: Child[] = [el("p", { class: "soft" }, `Watched for ${secondsText(leaks.duration)}: ${counted(leaks.watched, "block")}, ` +
+      `${counted(leaks.acquitted, "stack")} acquitted, ${counted(leaks.taken_back, "verdict")} taken back.`)];
+    if (leaksFound(this.context) === 0) content.push(el("p", { class: "good" }, "Nothing was found to leak."));
+    for (const [verdict, title, meaning] of kinds) {
+      const found = leaks.leaks.filter((leak) => leak.verdict === verdict);
+      if (found.length === 0) continue;
+      content.push(el("h2", {}, title), el("p", { class: "soft" }, meaning));
+      for (const leak of found.slice(0, mostOfEach)) {
+        const stack = model.stackById(leak.stack);
+        content.push(el("div", { class: "card" }, el("p", { class: verdict === "leak" ? "alarm" : "" }, facts(leak)),
+          stack < 0 ? null : stackList(this.context, profile.stacks.place[stack]!)));
+      }
+      if (found.length > mostOfEach) content.push(el("p", { class: "soft" }, `${found.length - mostOfEach} more: heapledger leaks --json`));
+    }
+    fill(this.element, ...content);
+  }
+}

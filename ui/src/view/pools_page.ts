@@ -1,0 +1,72 @@
+// The program's own pools: heaps beside malloc's.
+import type { Context, Page } from "../app/context";
+import type { JsonFrame, Pool } from "../data/report";
+import { bytesText, countText, counted, percentText } from "../model/text";
+import { bar, el, fill, type Child } from "./dom";
+import { amount, table } from "./small_pages";
+
+const mostPools = 200;
+const mostStacks = 10;
+const poolCode = /^[^(]*\bheapledger::(pool|published)/;
+
+// From the code that asked the pool outward.
+function callers(frames: JsonFrame[]): JsonFrame[] {
+  const first = frames.findIndex((frame) => !frame.function || !poolCode.test(frame.function));
+  return first < 0 ? frames : frames.slice(first);
+}
+
+// Without parameters and what fills templates.
+function brief(name: string): string {
+  let short = name.replaceAll("(anonymous namespace)::", "");
+  for (let before = ""; before !== short; ) {
+    before = short;
+    short = short.replace(/<[^<>]*>|(?<!^)(?<! )\([^()]*\)/g, "");
+  }
+  return short.split(" ").pop() ?? name;
+}
+
+function frameItem(frame: JsonFrame): HTMLElement {
+  const file = frame.file && `${frame.file}${frame.line ? `:${frame.line}` : ""}`;
+  return el("li", {}, el("div", {}, frame.function ?? `${frame.module ?? "?"}+${frame.address}`,
+    el("small", {}, [file, frame.module, frame.inlined ? "inlined" : ""].filter(Boolean).join(" · "))));
+}
+
+function stacks(pool: Pool): Child[] {
+  const live = pool.stacks.some((stack) => stack.live_bytes > 0);
+  const weight = (stack: Pool["stacks"][number]): number => (live ? stack.live_bytes : stack.allocated_bytes);
+  const all = pool.stacks.reduce((sum, stack) => sum + weight(stack), 0);
+  const rows = [...pool.stacks].sort((a, b) => weight(b) - weight(a));
+  return [
+    ...rows.slice(0, mostStacks).map((stack) => el("details", { class: "card" },
+      el("summary", {}, `${percentText(weight(stack), all)}  ${bytesText(weight(stack))} ${live ? "in use in " + counted(stack.allocations - stack.frees, "chunk")
+        : "in " + counted(stack.allocations, "allocation")}`,
+        el("small", { class: "soft" }, "  " + callers(stack.frames).slice(0, 3).map((frame) => (frame.function ? brief(frame.function) : frame.module ?? "?")).join(" ← "))),
+      el("ol", { class: "stack" }, ...callers(stack.frames).map(frameItem)))),
+    rows.length > mostStacks ? el("p", { class: "soft" }, `${countText(rows.length - mostStacks)} more stacks: heapledger report --json`) : null,
+  ];
+}
+
+export class PoolsPage implements Page {
+  readonly element = el("section", { class: "page scroll problems" });
+
+  constructor(context: Context) {
+    const pools = [...(context.profile.report.pools ?? [])].sort((a, b) => b.peak_page_bytes - a.peak_page_bytes);
+    if (pools.length === 0) {
+      this.element.append(el("p", { class: "empty" }, "This program shows no pools of its own: heapledger/pool/publish.hpp."));
+      return;
+    }
+    const used = (pool: Pool): number => pool.chunks_in_use * pool.chunk_bytes;
+    fill(this.element, el("h2", {}, "Pools"),
+      el("p", { class: "soft" }, "Memory that the pools hold themselves, beside what the other views tell of."),
+      table(["Pool", "Open", "Chunk", "In use", "Memory", "Used", "", "Highest of one", "Allocations", "Frees"],
+        pools.slice(0, mostPools).map((pool) => [el("span", { class: "name" }, pool.name || "(no name)"),
+          pool.closed === 0 ? countText(pool.opened) : `${countText(pool.opened - pool.closed)} of ${countText(pool.opened)}`,
+          bytesText(pool.chunk_bytes), countText(pool.chunks_in_use), amount(pool.page_bytes),
+          pool.page_bytes > 0 ? percentText(used(pool), pool.page_bytes) : "", bar(used(pool) / (pool.page_bytes || 1), "var(--accent)"),
+          amount(pool.peak_page_bytes), countText(pool.allocations), countText(pool.frees)]), [0, 6]),
+      ...pools.slice(0, mostPools).filter((pool) => pool.stacks.length > 0)
+        .flatMap((pool): Child[] => [el("h2", {}, `Who holds chunks of ${pool.name || "(no name)"}`), ...stacks(pool)]));
+  }
+
+  update(): void {}
+}
