@@ -11,12 +11,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tool/collect/times.hpp"
 #include "wire/snapshot.hpp"
 
 namespace heapledger::collect {
 namespace {
 
-constexpr std::uint64_t time_limit_ns = (std::uint64_t{1} << 62) - 1;
 constexpr std::uint64_t sum_limit = std::uint64_t{1} << 58;
 
 struct found_marker {
@@ -46,11 +46,6 @@ std::vector<found_marker> find_all(const segment_copy& segment) {
     rest.remove_prefix(marker.snapshot_bytes);
   }
   return all;
-}
-
-std::int64_t since(const segment_copy& segment, std::uint64_t monotonic_ns) {
-  const auto start = segment.header.start_monotonic_ns;
-  return monotonic_ns < start ? 0 : static_cast<std::int64_t>(std::min(monotonic_ns - start, time_limit_ns));
 }
 
 bool is_sound(std::int64_t value) {
@@ -156,7 +151,7 @@ void add_markers(const segment_copy& segment, const std::vector<std::uint32_t>& 
   snapshot_reader reader(stack_ids, to);
   for (const auto& [marker, books] : found) {
     marker_info info;
-    info.time_ns = since(segment, marker.monotonic_ns);
+    info.time_ns = since_start(segment.header, marker.monotonic_ns);
     info.name = std::string(marker.name, ::strnlen(marker.name, sizeof marker.name));
     if (info.name.empty()) info.name = fmt::format("at-{:.3f}s", static_cast<double>(info.time_ns) / 1e9);
     if (!is_sound(marker.live_bytes) || !is_sound(marker.live_blocks)) continue;

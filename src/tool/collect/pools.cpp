@@ -8,9 +8,13 @@ namespace {
 constexpr std::uint64_t most = std::uint64_t{1} << 50;
 constexpr std::size_t size_classes = std::size(wire::pool_counters{}.sizes);
 
-// Other processors' adds arrive in any order: a free may be there before its allocation.
+// What no program can reach is nothing.
 std::uint64_t bounded(std::uint64_t value) {
   return value > most ? 0 : value;
+}
+
+void add_to(std::uint64_t& sum, std::uint64_t value) {
+  sum = std::min(sum + bounded(value), most);
 }
 
 class kind_sum {
@@ -18,17 +22,18 @@ class kind_sum {
   explicit kind_sum(const wire::pool_counters& ended) { add(ended); }
 
   void add(const wire::pool_counters& one) {
-    info_.allocations += bounded(one.allocations);
-    info_.frees += bounded(one.frees);
-    info_.allocated_bytes += bounded(one.allocated_bytes);
-    info_.page_bytes += bounded(one.page_bytes);
-    info_.pages += bounded(one.pages);
-    info_.arenas += bounded(one.arenas);
+    add_to(info_.allocations, one.allocations);
+    add_to(info_.frees, one.frees);
+    add_to(info_.allocated_bytes, one.allocated_bytes);
+    add_to(info_.page_bytes, one.page_bytes);
+    add_to(info_.pages, one.pages);
+    add_to(info_.arenas, one.arenas);
     info_.peak_page_bytes = std::max(info_.peak_page_bytes, bounded(one.peak_page_bytes));
-    for (std::size_t i = 0; i < size_classes; ++i) sizes_[i] += bounded(one.sizes[i]);
+    for (std::size_t i = 0; i < size_classes; ++i) add_to(sizes_[i], one.sizes[i]);
   }
 
   pool_info take() {
+    // Other processors' adds arrive in any order: a free may be there before its allocation.
     info_.frees = std::min(info_.frees, info_.allocations);
     for (std::size_t i = 0; i < size_classes; ++i) {
       if (sizes_[i] == 0) continue;
@@ -56,7 +61,7 @@ void add_pools(const segment_copy& segment, std::span<const std::uint32_t> nodes
     const auto& named = segment.pool_kinds[kind];
     auto& info = to.pools.emplace_back(sums[kind].take());
     info.name = segment.text(named.name).substr(0, 255);
-    info.chunk_bytes = bounded(named.chunk_bytes);
+    info.chunk_bytes = std::min<std::uint64_t>(named.chunk_bytes, UINT32_MAX);
     info.opened = bounded(named.opened);
     info.closed = std::min(bounded(named.closed), info.opened);
   }

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstring>
 #include <ctime>
-#include <limits>
 #include <span>
 #include <unordered_map>
 
@@ -16,18 +15,10 @@
 #include "tool/collect/process.hpp"
 #include "tool/collect/scopes.hpp"
 #include "tool/collect/stack_tree.hpp"
+#include "tool/collect/times.hpp"
 
 namespace heapledger::collect {
 namespace {
-
-std::int64_t as_ns(std::uint64_t value) {
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
-}
-
-// Since the start of the process, never negative.
-std::int64_t since(const wire::segment_header& header, std::uint64_t monotonic_ns) {
-  return monotonic_ns < header.start_monotonic_ns ? 0 : as_ns(monotonic_ns - header.start_monotonic_ns);
-}
 
 std::vector<std::string> arguments(const segment_copy& segment) {
   std::vector<std::string> result;
@@ -70,7 +61,7 @@ process_info to_process(const segment_copy& segment) {
   info.exe = segment.text(header.exe);
   info.command = arguments(segment);
   info.start_realtime_ns = as_ns(header.start_realtime_ns);
-  info.duration_ns = since(header, exited ? header.end_monotonic_ns : last_mentioned_ns(segment));
+  info.duration_ns = since_start(header, exited ? header.end_monotonic_ns : last_mentioned_ns(segment));
   info.ended = exited ? ending::exited : ending::lost;
   info.forked = header.forked != 0;
   info.stacks = stacks_name(header.stacks);
@@ -132,8 +123,8 @@ void add_threads(const segment_copy& segment, profile& to) {
     info.tid = thread.tid;
     info.name = std::string(thread.name, ::strnlen(thread.name, sizeof thread.name));
     if (i == 0 && info.name.empty()) info.name = "(threads without a record)";
-    info.start_ns = since(segment.header, thread.start_ns);
-    if (thread.state == wire::thread_state::ended) info.end_ns = since(segment.header, thread.end_ns);
+    info.start_ns = since_start(segment.header, thread.start_ns);
+    if (thread.state == wire::thread_state::ended) info.end_ns = since_start(segment.header, thread.end_ns);
     info.allocations = thread.allocations;
     info.frees = thread.frees;
     info.allocated_bytes = thread.allocated_bytes;
@@ -211,7 +202,7 @@ profile to_profile(const segment_copy& segment) {
   if (sums.peak_is_now) {
     result.peak.time_ns = result.process.duration_ns;
   } else if (header.peak_monotonic_ns != 0) {
-    result.peak.time_ns = since(header, header.peak_monotonic_ns);
+    result.peak.time_ns = since_start(header, header.peak_monotonic_ns);
   }
   const auto stack_ids = add_stacks(segment, sums, result);
   add_threads(segment, result);
@@ -229,7 +220,7 @@ profile collect_segment(const std::string& path) {
   if (result.process.ended != ending::lost) return result;
   switch (find_image(file)) {
     case image_state::running:
-      set_ending(result, ending::running, since(segment.header, monotonic_ns()));
+      set_ending(result, ending::running, since_start(segment.header, monotonic_ns()));
       break;
     case image_state::replaced:
       set_ending(result, ending::exited, result.process.duration_ns);

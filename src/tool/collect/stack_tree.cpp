@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "tool/collect/times.hpp"
+
 namespace heapledger::collect {
 namespace {
-
-std::int64_t since(const wire::segment_header& header, std::uint64_t monotonic_ns) {
-  return monotonic_ns < header.start_monotonic_ns ? 0
-                                                  : static_cast<std::int64_t>(monotonic_ns - header.start_monotonic_ns);
-}
 
 module_info to_module(const segment_copy& segment, const wire::module& module) {
   module_info info{.start = module.start,
@@ -19,11 +16,11 @@ module_info to_module(const segment_copy& segment, const wire::module& module) {
                    .bias = module.bias,
                    .path = std::string(segment.text(module.path)),
                    .build_id = {},
-                   .loaded_ns = since(segment.header, module.loaded_ns),
+                   .loaded_ns = since_start(segment.header, module.loaded_ns),
                    .unloaded_ns = {}};
   const std::size_t id_bytes = std::min<std::size_t>(module.build_id_bytes, wire::build_id_capacity);
   for (std::size_t i = 0; i < id_bytes; ++i) info.build_id += fmt::format("{:02x}", module.build_id[i]);
-  if (module.unloaded_ns != 0) info.unloaded_ns = since(segment.header, module.unloaded_ns);
+  if (module.unloaded_ns != 0) info.unloaded_ns = since_start(segment.header, module.unloaded_ns);
   return info;
 }
 
