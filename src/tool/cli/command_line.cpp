@@ -46,6 +46,14 @@ command_line::command_line(const std::string& name) : app_(purpose_of(name), nam
   app_.option_defaults()->take_last();
 }
 
+void command_line::add_debug_path(std::vector<std::string>& folders) {
+  app_.add_option("--debug-path", folders, "a folder of debug files; may be repeated")
+      ->type_name("DIR")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 bool command_line::takes_next_word(const std::string& word) const {
   if (word.starts_with("--")) return word.find('=') == std::string::npos && takes_value(word);
   for (std::size_t i = 1; i < word.size(); ++i) {

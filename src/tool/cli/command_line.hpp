@@ -16,6 +16,8 @@ class command_line {
   explicit command_line(const std::string& name);
 
   CLI::App& app() { return app_; }
+  // Of every command that looks names up.
+  void add_debug_path(std::vector<std::string>& folders);
 
   // Whether the option `word` takes the next word as its value: "-o", "--output", "-fo", but not "--output=x".
   bool takes_next_word(const std::string& word) const;

@@ -43,11 +43,7 @@ diff_options parse_diff(std::span<const std::string> given_words) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--debug-path", options.debug_paths, "a folder of debug files; may be repeated")
-      ->type_name("DIR")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  line.add_debug_path(options.debug_paths);
   line.parse({given_words.begin(), given_words.end()});
 
   if (app.count("--by") != 0) {

@@ -22,11 +22,7 @@ export_options parse_export(std::span<const std::string> given_words) {
   app.add_option("--by", options.by, "live, peak, allocated, count or temporary: what is shown first (peak)")
       ->type_name("MEASURE");
   app.add_flag("-q,--quiet", options.quiet, "do not say what was written");
-  app.add_option("--debug-path", options.debug_paths, "a folder of debug files; may be repeated")
-      ->type_name("DIR")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  line.add_debug_path(options.debug_paths);
   line.parse({given_words.begin(), given_words.end()});
 
   if (app.count("--format") == 0) {

@@ -21,11 +21,7 @@ report_options parse_report(std::span<const std::string> given_words) {
   app.add_option("--since", options.since, "what happened after this snapshot (FILE@NAME shows one itself)")
       ->type_name("NAME");
   app.add_option("--until", options.until, "and up to this one (the end)")->type_name("NAME");
-  app.add_option("--debug-path", options.debug_paths, "a folder of debug files; may be repeated")
-      ->type_name("DIR")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  line.add_debug_path(options.debug_paths);
   line.parse({given_words.begin(), given_words.end()});
 
   if (app.count("--by") != 0) {

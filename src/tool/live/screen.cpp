@@ -72,7 +72,7 @@ std::uint32_t screen::id_of(std::size_t at) const {
   return rows_of(*last_, what_)[ranked_[at]].id;
 }
 
-void screen::choose_rows(std::size_t) {
+void screen::choose_rows() {
   const auto& rows = rows_of(*last_, what_);
   ranked_ = ranked(rows, by_, search_.empty() ? rows_limit : searched_limit);
   if (!search_.empty()) {
@@ -128,7 +128,7 @@ std::vector<screen_line> screen::head(std::size_t columns) const {
 }
 
 std::vector<screen_line> screen::body(std::size_t room, std::size_t columns) {
-  choose_rows(room);
+  choose_rows();
   page_ = std::max<std::size_t>(room, 1);
   if (ranked_.empty())
     return {{search_.empty() ? "  nothing lives here" : "  nothing here has that in a name", look::faint}};

@@ -45,7 +45,7 @@ class screen {
     std::size_t stack;    // into the described profile
   };
 
-  void choose_rows(std::size_t room);
+  void choose_rows();
   void move(std::ptrdiff_t by);
   void sort_by(order by);
   void show(subject what);
