@@ -28,7 +28,7 @@ HL_HOT std::uint64_t caller_frame_pointer() {
 // registers for it. `own` is taken.
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
-// Where the block's size takes a call, or the stack more than return addresses to compare.
+// Where the block's size takes a call.
 template <block_kind Kind, bool Throws>
 void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind, bool Throws>
@@ -71,11 +71,9 @@ HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& calle
   if (HL_UNLIKELY(own == nullptr || own->generation != generation))
     return book_first<Kind, Throws>(block, bytes, caller.pc, caller.rsp, caller.rbp);
   take(own, reinterpret_cast<const void*>(caller.rsp));
-  if (HL_UNLIKELY(!next.glibc || own->stack.compares_more()))
-    return book_other<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
+  if (HL_UNLIKELY(!next.glibc)) return book_other<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
   const std::size_t usable = glibc_usable_size(block);
-  if (HL_UNLIKELY(!own->stack.plainly_same(caller) || usable >= state.direct_usable_limit ||
-                  !peak_settled(*own->recent_cell)))
+  if (HL_UNLIKELY(!own->stack.same(caller) || usable >= state.direct_usable_limit || !peak_settled(*own->recent_cell)))
     return book_walked<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
   return book_known<Kind>(own, block, bytes, usable, generation);
 }
