@@ -35,7 +35,7 @@ bool known_account(std::uint32_t account) {
 // broken further, the size is taken to have been all that fits, and counted as unsure.
 void release_overwritten(books& own, void* block, std::size_t usable, const tag found) {
   std::uint32_t account = found.account();
-  std::size_t slack = found.slack();
+  std::size_t slack = found.slack_without_byte_0();
   constexpr std::size_t largest_glibc_slack = 24;
   const bool size_known = slack <= (next.glibc ? largest_glibc_slack : usable - tag_bytes) && known_account(account);
   if (!size_known) {
@@ -57,20 +57,20 @@ bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
   if (usable >= large_usable_bytes) return release_large(own, block, by);
   if (usable < tag_bytes) return foreign();
   std::uint64_t& word = tag_word(block, usable);
-  const tag found(word);
+  const tag found(word, block, state.tag_key);
   const std::size_t bytes = usable - tag_bytes - found.slack();
-  if (found.intact(block, state.tag_key)) {
+  if (found.intact()) {
     report_error(wire::error_kind::mismatch, found.account());
     book_free(own, found.account(), block, bytes);
     word = ~word;
-  } else if (found.freed(block, state.tag_key)) {
-    report_error(wire::error_kind::double_free, tag(~word).account());
+  } else if (const tag freed(~word, block, state.tag_key); freed.intact()) {
+    report_error(wire::error_kind::double_free, freed.account());
     // the allocator does what it would do without us
   } else if (inherited_tag(block, word)) {
     inherited(bytes);
-  } else if (found.pointer_intact(block, state.tag_key)) {
+  } else if (found.recognized()) {
     release_overwritten(own, block, usable, found);
-    word = ~tag::make(block, state.tag_key, 0, 0, by).word();
+    word = ~tag::make(block, state.tag_key, 0, 0, by);
   } else {
     foreign();
   }
@@ -90,8 +90,8 @@ bool release(books& own, void* block, block_kind by) {
   const std::size_t usable = usable_size(block);
   if (HL_UNLIKELY(usable >= large_usable_bytes)) return release_odd(own, block, usable, by);
   std::uint64_t& word = tag_word(block, usable);
-  const tag found(word);
-  if (HL_UNLIKELY(!found.good(block, state.tag_key, by))) return release_odd(own, block, usable, by);
+  const tag found(word, block, state.tag_key);
+  if (HL_UNLIKELY(!found.good(by))) return release_odd(own, block, usable, by);
   word = ~word;
   book_free(own, found.account(), block, usable - tag_bytes - found.slack());
   return true;
@@ -104,7 +104,7 @@ void* book(books& own, void* block, std::size_t bytes, block_kind kind, const fr
   const auto [account, cell] = account_of(own, own.stack.path());
   if (HL_UNLIKELY(cell == &no_cell)) return book_suspect(own, block, {account, bytes, kind, reallocated});
   if (HL_LIKELY(usable < large_usable_bytes))
-    tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind).word();
+    tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind);
   else
     // Without an entry the free will not be recognised; the loss is counted there too.
     add_large({reinterpret_cast<std::uint64_t>(block), bytes, account, state.birth, kind});
@@ -140,10 +140,12 @@ template <block_kind Kind, bool Throws>
   return block;
 }
 
-// Large blocks, and the self-check's.
-template <block_kind Kind>
-HL_COLD void* book_odd(books* own, void* block, std::size_t bytes, const frame_state& caller) {
-  block = book(*own, block, bytes, Kind, caller, false);
+// Whatever the allocator, the size and the options.
+template <block_kind Kind, bool Throws>
+HL_COLD void* book_any(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                       std::uint64_t rbp) {
+  if (own->gated) return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  block = book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
   give(own, own->known_generation);
   return block;
 }
@@ -155,7 +157,7 @@ HL_COLD void* book_unsettled(books* own, void* block, std::size_t bytes, std::ui
     block = book_suspect(*own, block, {account, bytes, Kind, false});
   } else {
     const std::size_t usable = usable_size(block);
-    tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind).word();
+    tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind);
     book_allocation(*own, *cell, block, bytes);
   }
   give(own, own->known_generation);
@@ -164,13 +166,17 @@ HL_COLD void* book_unsettled(books* own, void* block, std::size_t bytes, std::ui
 
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  if (HL_UNLIKELY(own->gated)) return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
-  const std::size_t usable = usable_size(block);
-  if (HL_UNLIKELY(usable >= state.direct_usable_limit)) return book_odd<Kind>(own, block, bytes, {pc, rsp, rbp});
-  if (HL_LIKELY(!state.stacks_off)) own->stack.walk(pc, rsp, rbp);
+  const glibc_chunk chunk(block);
+  if (HL_UNLIKELY(own->gated || !chunk.small(large_usable_bytes)))
+    return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  if (HL_LIKELY(!state.stacks_off))
+    own->stack.walk(pc, rsp, rbp);
+  else if (HL_LIKELY(peak_settled(*own->recent_cell)))
+    return book_known<Kind>(own, block, bytes, chunk.usable(), own->known_generation);
   const auto [account, cell] = account_of(*own, own->stack.path());
   if (HL_UNLIKELY(!peak_settled(*cell))) return book_unsettled<Kind>(own, block, bytes, account, cell);
-  tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind).word();
+  const std::size_t usable = chunk.usable();
+  tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind);
   add_allocation(*own, *cell, block, bytes);
   if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
   give(own, own->known_generation);
@@ -180,9 +186,9 @@ void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, 
 template <block_kind Kind, bool Throws>
 void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   const std::size_t usable = usable_size(block);
-  if (HL_UNLIKELY(!own->stack.same({pc, rsp, rbp}) || usable >= state.direct_usable_limit ||
+  if (HL_UNLIKELY(state.check || !own->stack.same({pc, rsp, rbp}) || usable >= large_usable_bytes ||
                   !peak_settled(*own->recent_cell)))
-    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+    return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   return book_known<Kind>(own, block, bytes, usable, own->known_generation);
 }
 
@@ -192,7 +198,7 @@ HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::
   books* own = scopes_in_use && this_thread != nullptr ? find_books(at) : nullptr;
   if (own != nullptr && own->gated) {
     take(own, at);
-    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+    return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   }
   return book_or_leave(block, bytes, Kind, {pc, rsp, rbp}, false);
 }
