@@ -97,10 +97,24 @@ bool release(books& own, void* block, block_kind by) {
   return true;
 }
 
+namespace {
+
+// Every stack against another unwinder's, and what is known by its end against the walk.
+HL_COLD void check(books& own, const frame_state& caller, const stack_end* met) {
+  const std::uint32_t met_account = met != nullptr ? met->account : 0;
+  check_stack(caller, own.stack);
+  const auto [account, cell] = account_of(own, own.stack.path());
+  if (met != nullptr && met_account != account) stack_differs(caller, segment.account_keys[account].node);
+  if (cell == &segment.accounts[account]) own.recent.ends.learn(own.stack, account, cell);
+}
+
+}  // namespace
+
 void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const std::size_t usable = usable_size(block);
+  const stack_end* met = HL_UNLIKELY(state.check) ? own.recent.ends.find(own.stack, caller.pc, caller.rsp) : nullptr;
   if (HL_LIKELY(!state.stacks_off) && !own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
-  if (HL_UNLIKELY(state.check)) check_stack(caller, own.stack);
+  if (HL_UNLIKELY(state.check)) check(own, caller, met);
   const auto [account, cell] = account_of(own, own.stack.path());
   if (HL_UNLIKELY(cell == &no_cell)) return book_suspect(own, block, {account, bytes, kind, reallocated});
   if (HL_LIKELY(usable < large_usable_bytes))
@@ -169,11 +183,17 @@ void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, 
   const glibc_chunk chunk(block);
   if (HL_UNLIKELY(own->gated || !chunk.small(large_usable_bytes)))
     return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
-  if (HL_LIKELY(!state.stacks_off))
-    own->stack.walk(pc, rsp, rbp);
-  else if (HL_LIKELY(peak_settled(*own->recent_cell)))
+  if (HL_UNLIKELY(state.stacks_off) && peak_settled(*own->recent_cell))
     return book_known<Kind>(own, block, bytes, chunk.usable(), own->known_generation);
-  const auto [account, cell] = account_of(*own, own->stack.path());
+  account_cell at;
+  if (const stack_end* met = own->recent.ends.find(own->stack, pc, rsp); met != nullptr) {
+    at = {met->account, met->cell};
+  } else {
+    if (HL_LIKELY(!state.stacks_off)) own->stack.walk(pc, rsp, rbp);
+    at = account_of(*own, own->stack.path());
+    if (HL_LIKELY(at.cell == &segment.accounts[at.account])) own->recent.ends.learn(own->stack, at.account, at.cell);
+  }
+  const auto [account, cell] = at;
   if (HL_UNLIKELY(!peak_settled(*cell))) return book_unsettled<Kind>(own, block, bytes, account, cell);
   const std::size_t usable = chunk.usable();
   tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind);

@@ -20,10 +20,12 @@ HL_HOT void stack_walk::remember(known_frame* kept, const walked_frame* end, boo
   if (HL_UNLIKELY(!plainly || (kept->made.flags() & needs_rbp) != 0 ||
                   kept->words_end + static_cast<std::uint64_t>(end - walked_) >= 2 * capacity_)) {
     kept = remember_all(kept, end);
+    plain_count_ = 0;
   } else {
     std::uint64_t path = kept->path, pc = kept->pc, rsp = kept->rsp;
     std::uint32_t words_end = kept->words_end;
     stack_read* word = words_ + words_end;
+    plain_count_ = static_cast<std::uint32_t>(end - walked_);
     while (end != walked_) {
       --end;
       word->address = reinterpret_cast<const std::uint64_t*>(rsp - 8);

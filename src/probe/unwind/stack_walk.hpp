@@ -70,6 +70,7 @@ class stack_walk {
   void forget() {
     top_ = root();
     pc_ = 0;
+    plain_count_ = 0;
     unsure_ = false;
   }
 
@@ -80,6 +81,27 @@ class stack_walk {
   }
   // Brings the stack up to date.
   void walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
+
+  // Whether a remembered frame is where it was, and all that is outside it.
+  HL_HOT bool unchanged_from(std::uint64_t rsp, std::uint64_t path) const {
+    const known_frame* frame = top_;
+    while (frame->rsp < rsp) --frame;
+    return frame->rsp == rsp && frame->path == path &&
+           HL_LIKELY(innermost_change(words_ + frame->words_end - 1) == words_);
+  }
+
+  // What the last walk went through before it came to what it knew, if all of its steps were plain and nothing from
+  // there outward is found by rbp: the frame at its begin, the one at its end, and the words read in between.
+  struct plain_part {
+    std::uint64_t pc, rsp;
+    std::uint64_t outer_rsp, outer_path;
+    const stack_read* innermost_word;  // the others before it
+    std::uint32_t count;               // 0: not so
+  };
+  plain_part plainly_walked() const {
+    const known_frame& outer = *(top_ - plain_count_);
+    return {top_->pc, top_->rsp, outer.rsp, outer.path, innermost_word_, plain_count_};
+  }
 
   // Of the last walk: its path, the same for the same stack and, but for one chance in 2^64, different for others; its
   // node in the stack tree, added if need be, for which signals must be blocked; whether and why it ends early.
@@ -144,7 +166,8 @@ class stack_walk {
   walked_frame* walked_ = nullptr;   // the frames just walked, innermost first
   stack_read* new_reads_ = nullptr;  // of recorded frames just walked, innermost first
   std::uint32_t new_read_count_ = 0;
-  std::uint32_t capacity_ = 0;  // of each of the arrays, in frames
+  std::uint32_t plain_count_ = 0;  // of frames walked last, if all plainly
+  std::uint32_t capacity_ = 0;     // of each of the arrays, in frames
   std::uint32_t depth_limit_ = 0;
   stack_cut cut_ = stack_cut::none;
   bool frame_pointers_ = false;
