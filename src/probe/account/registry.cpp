@@ -39,6 +39,7 @@ books* make_books() {
   no_deltas(*own);
   memory += sizeof(books);
   own->stack.init(memory, settings.depth_limit, settings.stacks == wire::stacks_mode::frame_pointer);
+  if (settings.stacks == wire::stacks_mode::off) own->stack.want_none();
   own->recent.init(memory + stack_walk::initial_bytes());
   own->next_made = made_books;
   __atomic_store_n(&made_books, own, __ATOMIC_RELEASE);

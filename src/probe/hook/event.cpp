@@ -177,13 +177,31 @@ void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, 
   return block;
 }
 
+// Without stacks: a fast path as well, that looks at none.
 template <block_kind Kind, bool Throws>
-void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  const std::size_t usable = usable_size(block);
-  if (HL_UNLIKELY(!own->stack.same({pc, rsp, rbp}) || usable >= state.direct_usable_limit ||
-                  !peak_settled(*own->recent_cell)))
+[[gnu::noinline]] void* book_flat(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                                  std::uint64_t rbp) {
+  const std::size_t usable = glibc_usable_size(block);
+  if (HL_UNLIKELY(usable >= large_usable_bytes || !peak_settled(*own->recent_cell) || passes_mark(*own, bytes)))
     return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   return book_known<Kind>(own, block, bytes, usable, own->known_generation);
+}
+
+template <block_kind Kind, bool Throws>
+[[gnu::noinline]] void* book_compared(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                                      std::uint64_t rbp) {
+  const std::size_t usable = usable_size(block);
+  const bool same = state.stacks_off || own->stack.same({pc, rsp, rbp});
+  if (HL_UNLIKELY(!same || usable >= state.direct_usable_limit || !peak_settled(*own->recent_cell) ||
+                  passes_mark(*own, bytes)))
+    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  return book_known<Kind>(own, block, bytes, usable, own->known_generation);
+}
+
+template <block_kind Kind, bool Throws>
+void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  return state.stacks_off && next.glibc ? book_flat<Kind, Throws>(own, block, bytes, pc, rsp, rbp)
+                                        : book_compared<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
 }
 
 template <block_kind Kind, bool Throws>

@@ -28,7 +28,7 @@ HL_HOT std::uint64_t caller_frame_pointer() {
 // registers for it. `own` is taken.
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
-// Where the block's size takes a call, or the stack more than return addresses to compare.
+// Where the block's size takes a call, or the stack more than return addresses to compare, or no stack is wanted.
 template <block_kind Kind, bool Throws>
 void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind, bool Throws>
@@ -57,9 +57,13 @@ HL_HOT void* book_known(books* own, void* block, std::size_t bytes, std::size_t 
   tag_word(block, usable) =
       tag::make(block, state.tag_key, own->recent_account, usable - tag_bytes - bytes, Kind).word();
   add_allocation(*own, *own->recent_cell, block, bytes);
-  if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
   give(own, generation);
   return block;
+}
+
+// Beyond it, something is to be published, or to be asked of a budget, before the event is booked.
+HL_HOT bool passes_mark(const books& own, std::size_t bytes) {
+  return HL_UNLIKELY(own.live + static_cast<std::int64_t>(bytes) > own.publish_above);
 }
 
 // Books a block that the next allocator has just given out; returns it. Where a budget refuses it: nullptr, or throws.
@@ -75,7 +79,7 @@ HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& calle
     return book_other<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
   const std::size_t usable = glibc_usable_size(block);
   if (HL_UNLIKELY(!own->stack.plainly_same(caller) || usable >= state.direct_usable_limit ||
-                  !peak_settled(*own->recent_cell)))
+                  !peak_settled(*own->recent_cell) || passes_mark(*own, bytes)))
     return book_walked<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
   return book_known<Kind>(own, block, bytes, usable, generation);
 }

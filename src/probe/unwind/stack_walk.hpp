@@ -60,6 +60,8 @@ class stack_walk {
   HL_HOT bool same(const frame_state& caller) const {
     return HL_LIKELY(matches(*top_, caller.pc, caller.rsp, caller.rbp)) && HL_LIKELY(innermost_change(top_) == nullptr);
   }
+  // No stack is wanted: it always has more to compare than return addresses, so that events leave the path that does.
+  void want_none() { root()->more = 1; }
   // Whether return addresses are all that there is to compare, and the same for such a stack.
   bool compares_more() const { return top_->more != 0; }
   HL_HOT bool plainly_same(const frame_state& caller) const {
