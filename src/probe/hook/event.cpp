@@ -117,7 +117,7 @@ namespace {
 void* book_settled(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
                    bool reallocated) {
   block = book(own, block, bytes, kind, caller, reallocated);
-  if (HL_UNLIKELY(own.gated)) settle(own);
+  if (HL_UNLIKELY(own.gated)) settle_scope(own);
   return block;
 }
 }  // namespace
@@ -129,13 +129,13 @@ void* book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame
   return block;
 }
 
-// In a scope with a budget: its leases must be as the books say before anybody else looks at them.
+// In a scope with a budget, and beyond what this thread has leased.
 template <block_kind Kind, bool Throws>
 [[gnu::noinline]] void* book_gated(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
                                    std::uint64_t rbp) {
   if (!admit(*own, bytes, pc, Throws)) return refuse<Throws>(own, block);
   block = book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
-  settle(*own);  // the marks of the peaks stay: the scope's bytes and the thread's moved alike
+  settle_scope(*own);
   give(own, own->known_generation);
   return block;
 }
@@ -164,7 +164,8 @@ HL_COLD void* book_unsettled(books* own, void* block, std::size_t bytes, std::ui
 
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  if (HL_UNLIKELY(own->gated)) return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  if (HL_UNLIKELY(own->gated) && !leases_cover(*own, bytes))
+    return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   const std::size_t usable = usable_size(block);
   if (HL_UNLIKELY(usable >= state.direct_usable_limit)) return book_odd<Kind>(own, block, bytes, {pc, rsp, rbp});
   if (HL_LIKELY(!state.stacks_off)) own->stack.walk(pc, rsp, rbp);

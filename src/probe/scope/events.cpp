@@ -36,8 +36,7 @@ void book_elsewhere(books& own, std::uint32_t account, std::uint32_t scope, std:
       changing counters(mine);
       slot->counts += did;
     }
-    apply(slot, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
-          static_cast<std::int64_t>(did.allocations));
+    apply(mine, slot, did);
     return;
   }
   fold_directly(*record, did);
@@ -64,8 +63,8 @@ account_cell scope_account_cell(books& own, std::uint64_t path) {
     known = {slot.handle, path, account};
   }
   wire::cell& cell = own_cell(own, account);
-  // In a scope with a budget the shortcut stays unset: each allocation takes the way that asks for a lease.
-  if (HL_LIKELY(!own.gated && !is_lost(cell))) {
+  // Where each allocation must be looked at, the shortcut stays unset: so each takes the way that asks for a lease.
+  if (HL_LIKELY(!(own.gated && mine.each_event) && !is_lost(cell))) {
     own.recent_account = account;
     own.recent_cell = &cell;
   } else {
@@ -104,7 +103,7 @@ void book_free_with_scopes(books& own, std::uint32_t account, const void* block,
   const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
   if (scope == (current != nullptr ? current->of->index : 0)) {
     add_free(own, cell, block, bytes);
-    if (own.gated) settle(own);
+    if (HL_UNLIKELY(own.gated && own.scopes->nested)) settle_scope(own);
   } else {
     if (own.scopes != nullptr && own.scopes->current != nullptr) settle(own);
     add_free(own, cell, block, bytes);

@@ -55,6 +55,7 @@ void fold(scope_slot& slot) {
 // Gives a slot up; what it holds goes to its scope, unless that was recycled, and has it already.
 void give_up(thread_scopes& mine, scope_slot& slot) {
   const bool kept = !slot.hidden && !stale(slot);  // may wait, and must not while readers wait for us
+  if (kept && slot.of->limited) wait_for_revocation(*slot.of);
   changing now(mine);
   if (kept) fold(slot);
   if (!slot.hidden) unlink(mine, slot);
@@ -151,6 +152,7 @@ void set_scope_mark(books& own) {
   }
   mine.scope_mark = own.live + room;
   own.peak_mark = mine.scope_mark < mine.process_mark ? mine.scope_mark : mine.process_mark;
+  if (HL_UNLIKELY(own.gated)) set_lease_marks(own);
 }
 
 void note_peaks(const thread_scopes& mine) {
@@ -169,19 +171,21 @@ void settle(books& own) {
     mine.current->counts += did;
     mine.mark = now;
   }
-  apply(mine.current, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
-        static_cast<std::int64_t>(did.allocations));
+  apply(mine, mine.current, did);
 }
 
-void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_bytes, std::int64_t allocations) {
+void apply(const thread_scopes& mine, scope_slot* slot, const totals& did) {
+  const std::int64_t live_bytes = did.live_bytes();
   for (; slot != nullptr; slot = slot->parent) {
     scope_record& record = *slot->of;
+    if (HL_UNLIKELY(record.limited)) wait_for_revocation(record);
     if (live_bytes < 0) note_peak(record, seen_live(*slot));
     slot->pending[live] += live_bytes;
     if (HL_UNLIKELY(record.limited)) {
-      if (record.limit[allocated] != no_limit) slot->pending[allocated] += allocated_bytes;
-      if (record.limit[calls] != no_limit) slot->pending[calls] += allocations;
-      keep_lease_small(*slot);
+      if (record.limit[allocated] != no_limit)
+        slot->pending[allocated] += static_cast<std::int64_t>(did.allocated_bytes);
+      if (record.limit[calls] != no_limit) slot->pending[calls] += static_cast<std::int64_t>(did.allocations);
+      keep_lease_small(*slot, mine.holding);
     } else if (__atomic_load_n(&record.contributors, __ATOMIC_RELAXED) > 1 &&
                (slot->pending[live] > hold_back_of_scope_bytes || slot->pending[live] < -hold_back_of_scope_bytes)) {
       const std::int64_t now = __atomic_add_fetch(&record.committed[live], slot->pending[live], __ATOMIC_RELAXED);
@@ -265,6 +269,7 @@ scope_handle switch_scope(books& own, scope_handle to) {
     to = nearest_open(to);
   }
   own.forget_recent();
+  if (HL_UNLIKELY(own.gated)) set_publication_marks(own);
   if (from == 0) {
     mine.process_mark = own.peak_mark;
     mine.outside = own.recent;

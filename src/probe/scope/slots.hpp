@@ -51,6 +51,9 @@ struct thread_scopes {
   recent_accounts outside;  // the thread's own, while it is in a scope
   std::int64_t process_mark;
   std::int64_t scope_mark;
+  std::int64_t allocated_mark;  // of the thread's totals: as far as leases reach
+  std::int64_t calls_mark;
+  bool each_event;  // looked at by these two
   std::uint32_t spare;  // inside code that must not fail
   bool holding;         // leases must stay: a realloc may have to be undone
   bool notifying;
@@ -104,12 +107,21 @@ scope_slot* slot_of(books& own, scope_record& record, scope_handle handle);
 totals net_totals(const books& own);
 // The open difference goes to the current slot.
 void settle(books& own);
-// How far the thread's live bytes may rise before the current scope or an ancestor is at a peak.
+// How far the thread's live bytes may rise before the current scope or an ancestor is at a peak, and how far leases
+// reach. After whatever changes one of them; the open difference is empty.
 void set_scope_mark(books& own);
+// Whether an allocation is within the leases that the thread has.
+HL_HOT bool leases_cover(const books& own, std::size_t bytes) {
+  const auto more = static_cast<std::int64_t>(bytes);
+  if (own.live + more > own.publish_above) return false;
+  const thread_scopes& mine = *own.scopes;
+  return !mine.each_event || (static_cast<std::int64_t>(own.thread->allocated_bytes) + more <= mine.allocated_mark &&
+                              static_cast<std::int64_t>(own.thread->allocations) < mine.calls_mark);
+}
 void note_peaks(const thread_scopes& mine);
 // Books what was done in a scope for which this thread can have no slot.
 void fold_directly(scope_record& record, const totals& did);
 // Adds a change to a slot's scope and its ancestors.
-void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_bytes, std::int64_t allocations);
+void apply(const thread_scopes& mine, scope_slot* slot, const totals& did);
 
 }  // namespace heapledger::probe
