@@ -93,6 +93,7 @@ account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t 
 
 void forget_scope_accounts(thread_scopes& of) {
   for (thread_scopes::known_account& each : of.known) each = {};
+  for (scope_slot& each : of.slots) each.recent_account = 0;
   if (of.current != nullptr) of.outside.forget();
 }
 

@@ -3,6 +3,8 @@
 // A record is recycled; a handle names one use of it. Records never move, and their memory is never given back.
 #pragma once
 
+#include <emmintrin.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -19,24 +21,24 @@ inline constexpr std::size_t allocated = static_cast<std::size_t>(wire::resource
 inline constexpr std::size_t calls = static_cast<std::size_t>(wire::resource::allocations);
 
 // What a thread or a scope did.
-struct totals {
+struct alignas(16) totals {
   std::uint64_t allocations, allocated_bytes, frees, freed_bytes;
 
   std::int64_t live_bytes() const { return static_cast<std::int64_t>(allocated_bytes - freed_bytes); }
   totals& operator+=(const totals& other) {
-    allocations += other.allocations;
-    allocated_bytes += other.allocated_bytes;
-    frees += other.frees;
-    freed_bytes += other.freed_bytes;
+    pair(0) = _mm_add_epi64(pair(0), other.pair(0));
+    pair(1) = _mm_add_epi64(pair(1), other.pair(1));
     return *this;
   }
   totals& operator-=(const totals& other) {
-    allocations -= other.allocations;
-    allocated_bytes -= other.allocated_bytes;
-    frees -= other.frees;
-    freed_bytes -= other.freed_bytes;
+    pair(0) = _mm_sub_epi64(pair(0), other.pair(0));
+    pair(1) = _mm_sub_epi64(pair(1), other.pair(1));
     return *this;
   }
+
+ private:
+  __m128i& pair(int which) { return reinterpret_cast<__m128i*>(this)[which]; }
+  const __m128i& pair(int which) const { return reinterpret_cast<const __m128i*>(this)[which]; }
 };
 
 enum class scope_state : std::uint64_t { unused, open, closed, retiring };

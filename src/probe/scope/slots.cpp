@@ -105,7 +105,7 @@ HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle han
   return slot;
 }
 
-scope_slot* known_slot(thread_scopes& mine, scope_handle handle) {
+HL_HOT scope_slot* known_slot(thread_scopes& mine, scope_handle handle) {
   std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
   while (at != 0 && mine.slots[at - 1].handle != handle) at = mine.slots[at - 1].next;
   if (HL_UNLIKELY(at == 0)) return nullptr;
@@ -135,7 +135,7 @@ HL_COLD scope_slot* slot_to_enter(books& own, scope_handle& to) {
 
 totals load_totals(const wire::thread& thread) {
   const auto* pair = reinterpret_cast<const __m128i*>(&thread.allocations);
-  alignas(16) totals all;
+  totals all;
   _mm_store_si128(reinterpret_cast<__m128i*>(&all.allocations), _mm_load_si128(pair));
   _mm_store_si128(reinterpret_cast<__m128i*>(&all.frees), _mm_load_si128(pair + 1));
   return all;
@@ -154,6 +154,24 @@ void set_scope_mark(books& own) {
   own.peak_mark = mine.scope_mark < mine.process_mark ? mine.scope_mark : mine.process_mark;
   if (HL_UNLIKELY(own.gated)) set_lease_marks(own);
 }
+
+namespace {
+
+// The shortcut from the remembered stack to its account is kept for when the thread comes back with the same stack.
+HL_HOT void keep_recent(const books& own, scope_slot& slot) {
+  const bool owned = own.recent_cell != &no_cell && own.recent_cell == &segment.accounts[own.recent_account];
+  slot.recent_account = owned ? own.recent_account : 0;
+  slot.recent_path = own.stack.path();
+}
+
+HL_HOT void use_recent(books& own, const scope_slot& slot) {
+  const bool known = slot.recent_account != 0 && slot.recent_path == own.stack.path();
+  if (!known || (own.gated && own.scopes->each_event)) return;
+  own.recent_account = slot.recent_account;
+  own.recent_cell = &segment.accounts[slot.recent_account];
+}
+
+}  // namespace
 
 void note_peaks(const thread_scopes& mine) {
   for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent)
@@ -244,23 +262,25 @@ scope_slot* slot_of(books& own, scope_record& record, scope_handle handle) {
 }
 
 scope_handle switch_scope(books& own, scope_handle to) {
-  if (to == 0 && own.scopes == nullptr) return 0;
-  if (thread_scopes_of(own) == nullptr) return 0;
+  if (HL_UNLIKELY(own.scopes == nullptr) && (to == 0 || thread_scopes_of(own) == nullptr)) return 0;
   thread_scopes& mine = *own.scopes;
-  const scope_handle from = mine.current != nullptr ? mine.current->handle : 0;
+  scope_slot* const left = mine.current;
+  const scope_handle from = left != nullptr ? left->handle : 0;
   if (from == to) return from;
-  if (mine.current != nullptr) {
+  if (left != nullptr) {
     settle(own);
-    note_peaks(mine);
+    if (HL_UNLIKELY(own.live > mine.scope_mark)) note_peaks(mine);
+    keep_recent(own, *left);
   }
+  scope_slot* slot = nullptr;
   for (;;) {
-    scope_slot* slot = to != 0 ? known_slot(mine, to) : nullptr;
+    slot = to != 0 ? known_slot(mine, to) : nullptr;
     if (HL_UNLIKELY(slot == nullptr && to != 0)) slot = slot_to_enter(own, to);
     {
       changing now(mine);
       __atomic_store_n(&mine.current_index, slot != nullptr ? slot->of->index : 0, __ATOMIC_RELAXED);
       mine.current = slot;
-      mine.mark = net_totals(own);
+      if (left == nullptr) mine.mark = net_totals(own);  // else it is settled
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
     if (slot == nullptr) break;
@@ -270,18 +290,20 @@ scope_handle switch_scope(books& own, scope_handle to) {
   }
   own.forget_recent();
   if (HL_UNLIKELY(own.gated)) set_publication_marks(own);
-  if (from == 0) {
-    mine.process_mark = own.peak_mark;
-    mine.outside = own.recent;
-    own.recent = recent_accounts::nothing();
-  }
-  if (mine.current != nullptr) {
+  if (slot != nullptr) {
+    if (left == nullptr) {
+      mine.process_mark = own.peak_mark;
+      mine.outside = own.recent;
+      own.recent = recent_accounts::nothing();
+    }
     own.id = nobodys_accounts;
-    own.gated = mine.current->of->gated || mine.nested;
+    own.gated = slot->of->gated || mine.nested;
     set_scope_mark(own);
+    use_recent(own, *slot);
   } else {
     own.id = own.writer_id;
     own.gated = false;
+    if (left == nullptr) return from;
     own.peak_mark = mine.process_mark;
     own.recent = mine.outside;
   }

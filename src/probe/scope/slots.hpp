@@ -19,6 +19,8 @@ struct alignas(64) scope_slot {
   std::int64_t kept_bytes;                     // a lease up to this need not be looked at
   std::uint16_t next;                          // slot + 1 in the same bucket
   std::uint16_t children;                      // slots whose parent this is: they keep it
+  std::uint64_t recent_path;                   // which account the thread's last stack here had: a path and an
+  std::uint32_t recent_account;                // account that the thread owns; 0: not known
   bool recently_used;
   bool hidden;  // not in its bucket any more: the record was recycled, but children point here
 };
@@ -53,7 +55,7 @@ struct thread_scopes {
   std::int64_t scope_mark;
   std::int64_t allocated_mark;  // of the thread's totals: as far as leases reach
   std::int64_t calls_mark;
-  bool each_event;  // looked at by these two
+  bool each_event;      // looked at by these two
   std::uint32_t spare;  // inside code that must not fail
   bool holding;         // leases must stay: a realloc may have to be undone
   bool notifying;
