@@ -37,8 +37,9 @@ struct thread_scopes {
   static constexpr std::uint32_t slot_count = 256;
   static constexpr std::uint32_t bucket_count = 512;
   static constexpr std::uint32_t freer_count = 32;
-  static constexpr unsigned cache_bits = 9;
-  static constexpr std::uint32_t cache_count = 1u << cache_bits;
+  // Sets of accounts that were found lately: enough for 64 scopes in turn that allocate from a dozen stacks each.
+  static constexpr unsigned set_bits = 9;
+  static constexpr std::uint32_t set_accounts = 4;
   struct known_account {
     scope_handle scope;
     std::uint64_t path;
@@ -64,7 +65,8 @@ struct thread_scopes {
   refusal last_refusal;
   std::uint32_t hand;
   std::uint16_t buckets[bucket_count];  // slot + 1
-  known_account known[cache_count];
+  known_account known[1u << set_bits][set_accounts];
+  std::uint32_t replaced;  // of them, in turn
   known_freer freers[freer_count];
   scope_slot slots[slot_count];
 };
