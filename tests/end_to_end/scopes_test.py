@@ -10,7 +10,8 @@ EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"
 CASES = {
     "scopes": ["credits", "entry_points", "nested", "peak", "threads", "alternating", "moves", "forked", "many_kinds"],
     "scope_lives": ["outliving", "churn", "resized_last", "passing_through", "odd_moments", "unloaded", "moved_out", "closed_with_leases"],
-    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds", "last_byte", "overshoot", "many_leases"],
+    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds"],
+    "leases": ["last_byte", "overshoot", "many_leases", "to_the_last", "taken_back", "lease_gone", "counted_to_the_last"],
     "coroutines": ["resumed", "destroyed", "hopping"],
     "expectations": ["plain", "googletest"],
     "scope_reports": ["schedule", "thread"],
@@ -140,6 +141,17 @@ class Scopes(ScopesCase):
         self.assertRegex(text, r"\n  producer +\(in no scope\) +200 B +2 +0 B\n")
         self.assertRegex(text, r"\n  ended +consumer +90 B +9 +70 B\n")
         self.assertRegex(text, r"all closed; 30 B in 3 blocks outlived them\n")
+
+    def test_more_freers_than_the_table_holds(self):
+        done = self.checked("scopes", "many_freers")
+        r = done.report
+        self.assert_scopes_balanced(r)
+        lost = r["profiler"]["losses"]["freers_full"]
+        pairs = [(row["owner"], row["freed_by"], row["frees"]) for row in r["freers"]]
+        self.assertEqual(sum(frees for _, _, frees in pairs if frees == 1) + lost, 9900, "a hundred free their own")
+        self.assertIn(lost, [frees for _, _, frees in pairs])
+        text = ledger.execute([ledger.BIN, "report", done.files[0]]).out.decode()
+        self.assertRegex(" ".join(text.split()), rf"{lost:,} frees were in another scope than the allocation, and not told apart")
 
     def test_text(self):
         profile = self.checked("scopes", "profile").files[0]

@@ -34,10 +34,6 @@ int next_threshold(const scope_record& record) {
   return lowest;
 }
 
-bool bounds_live(const scope_record& record) {
-  return record.limit[live] != no_limit || record.threshold_count != 0;
-}
-
 // From now on the thread asks for everything.
 void forget_leases(books& of) {
   __atomic_store_n(&of.publish_above, INT64_MIN, __ATOMIC_RELAXED);

@@ -93,6 +93,10 @@ struct alignas(64) scope_record {
   scope_destroy destroy;
 };
 
+// Whether live bytes in it need leases.
+inline bool bounds_live(const scope_record& record) {
+  return record.limit[live] != no_limit || record.threshold_count != 0;
+}
 inline scope_state state_of(std::uint64_t life) {
   return static_cast<scope_state>(life & 3);
 }

@@ -13,9 +13,11 @@ std::int64_t load(const std::int64_t& value) {
   return __atomic_load_n(&value, __ATOMIC_RELAXED);
 }
 
-// What lives in the slot's scope and below, as far as this thread can see.
+// What lives in the slot's scope and below, as far as this thread can see. Where a lease was taken back, `pending` may
+// stand for what the thread freed and has not settled.
 std::int64_t seen_live(const scope_slot& slot) {
-  return load(slot.of->committed[live]) + slot.pending[live];
+  const std::int64_t pending = slot.pending[live];
+  return load(slot.of->committed[live]) + (HL_UNLIKELY(pending > 0) && bounds_live(*slot.of) ? 0 : pending);
 }
 
 void note_peak(scope_record& record, std::int64_t bytes) {

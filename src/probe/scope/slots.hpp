@@ -38,7 +38,7 @@ struct thread_scopes {
   static constexpr std::uint32_t bucket_count = 512;
   static constexpr std::uint32_t freer_count = 32;
   // Sets of accounts that were found lately: enough for 64 scopes in turn that allocate from a dozen stacks each.
-  static constexpr unsigned set_bits = 9;
+  static constexpr unsigned set_bits = 10;
   static constexpr std::uint32_t set_accounts = 4;
   struct known_account {
     scope_handle scope;
