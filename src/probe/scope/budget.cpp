@@ -169,6 +169,10 @@ void wait_for_revocation(const scope_record& record) {
   if (HL_UNLIKELY(__atomic_load_n(&record.revoking, __ATOMIC_ACQUIRE) != 0)) lock_guard wait(scopes_lock);
 }
 
+void wait_for_revocations(const thread_scopes& mine) {
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent) wait_for_revocation(*slot->of);
+}
+
 void keep_lease_small(scope_slot& slot, bool to_stay) {
   scope_record& record = *slot.of;
   const bool as_it_was = slot.pending[live] <= 0 && -slot.pending[live] <= slot.kept_bytes &&

@@ -30,6 +30,7 @@ admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& me
 
 // Leases are taken back by other threads under the lock: to be called before one is touched, in an event.
 void wait_for_revocation(const scope_record& record);
+void wait_for_revocations(const thread_scopes& mine);  // of the current scope, and of all above it
 // After a change: a lease that is larger than it should be goes back, unless it is to stay; what is over budget is
 // written down.
 void keep_lease_small(scope_slot& slot, bool to_stay);

@@ -142,6 +142,8 @@ bool take_remains(scope_remains& out);
 HL_INTERNAL extern std::uint32_t scopes_lock;
 // Closed scopes that are let pile up before they are looked through; a test of all interleavings wants fewer.
 HL_INTERNAL extern std::uint32_t fewest_to_look_through;
+// Slots of a thread that are used, likewise.
+HL_INTERNAL extern std::uint32_t slots_used;
 // Makes the stores of all threads visible, or those before it visible to them; false where the kernel cannot.
 bool barrier_of_all_threads();
 

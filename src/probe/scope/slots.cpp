@@ -7,6 +7,9 @@
 #include "probe/scope/kinds.hpp"
 
 namespace heapledger::probe {
+
+constinit std::uint32_t slots_used = thread_scopes::slot_count;
+
 namespace {
 
 std::int64_t load(const std::int64_t& value) {
@@ -66,12 +69,12 @@ void give_up(thread_scopes& mine, scope_slot& slot) {
 }
 
 scope_slot* free_slot(thread_scopes& mine) {
-  for (std::uint32_t looked = 0; looked < 2 * thread_scopes::slot_count; ++looked) {
+  for (std::uint32_t looked = 0; looked < 2 * slots_used; ++looked) {
     scope_slot& slot = mine.slots[mine.hand];
-    mine.hand = (mine.hand + 1) % thread_scopes::slot_count;
+    mine.hand = (mine.hand + 1) % slots_used;
     if (slot.handle == 0) return &slot;
     if (slot.children != 0 || &slot == mine.current) continue;
-    if (slot.recently_used && looked < thread_scopes::slot_count) {
+    if (slot.recently_used && looked < slots_used) {
       slot.recently_used = false;
       continue;
     }
@@ -182,6 +185,7 @@ void note_peaks(const thread_scopes& mine) {
 
 void settle(books& own) {
   thread_scopes& mine = *own.scopes;
+  if (HL_UNLIKELY(own.gated)) wait_for_revocations(mine);  // who takes leases back looks at the open difference
   const totals now = net_totals(own);
   totals did = now;
   did -= mine.mark;
