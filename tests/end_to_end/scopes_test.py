@@ -15,10 +15,12 @@ CASES = {
     "coroutines": ["resumed", "destroyed", "hopping"],
     "expectations": ["plain", "googletest"],
     "scope_reports": ["schedule", "thread"],
-    # where Asio and Boost are installed
+    "executors": ["adding", "watching", "senders", "contexts"],
+    # where Asio, Boost and oneTBB are installed
     "asio_scopes": ["executor", "coroutine"],
     "asio_scopes_tracked": ["executor", "coroutine", "tracked"],
     "asio_scopes_boost": ["executor", "coroutine", "tracked"],
+    "tbb_scopes": ["bodies", "tasks", "arena"],
 }
 
 
@@ -42,7 +44,7 @@ class ScopesCase(ledger.Case):
 class Scopes(ScopesCase):
     def test_cases(self):
         for name, cases in CASES.items():
-            if name.startswith("asio") and not os.path.exists(ledger.program(name)):
+            if name.startswith(("asio", "tbb")) and not os.path.exists(ledger.program(name)):
                 continue
             for case in cases:
                 with self.subTest(program=name, case=case):
