@@ -211,6 +211,13 @@ class Examples(ScopesCase):
             "remaining bytes: 0", "remaining allocations: 2", "exceeded: yes, and above it: no", "a page: yes, another: no",
             "since then: 7"])
 
+    def test_measured_run(self):
+        self.assertEqual(self.example("measured_run"), [
+            "a request that parses twice",
+            "parsed: 2 allocations, at most 1100 bytes, 100 of them outlive it",
+            "greedy: 2 allocations, at most 11000 bytes, 0 of them outlive it, over its limit",
+            "the request itself: 1 allocation; with what it called: 150 bytes live"])
+
     def test_cancelled_work(self):
         self.assertEqual(self.example("cancelled_work"), [
             "greedy request: stopped early", "modest request: goes on", "modest request: woken up"])
@@ -224,7 +231,8 @@ class Examples(ScopesCase):
             "5000 bytes, the task is at work", "the task has ended, and left its result", "0 bytes"])
 
     def test_without_the_probe(self):
-        for name in ("two_tasks", "nested_limits", "limited_requests", "three_limits", "cancelled_work", "many_scopes", "periodic_report"):
+        for name in ("two_tasks", "nested_limits", "limited_requests", "three_limits", "cancelled_work", "many_scopes", "periodic_report",
+                     "measured_run"):
             self.assertEqual(ledger.execute([os.path.join(EXAMPLES, f"example_{name}")]).status, 0)
 
 
