@@ -242,6 +242,7 @@ enum class loss : std::uint32_t {
   markers_full,       // marks and snapshots that the table could not take
   snapshots_full,     // snapshots that had no room, and were kept as marks
   pools_full,         // pools, or stacks in them, that could not be shown
+  freers_full,        // frees in other scopes whose pair of scopes had no room: they are one pair
   count
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
@@ -249,7 +250,7 @@ inline constexpr const char* loss_names[loss_count] = {
     "nodes_full",      "accounts_full",     "cells_full",       "threads_full", "modules_full",
     "stack_cut_depth", "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",
     "foreign_frees",   "inherited_frees",   "overflow_size",    "errors_full",  "segment_full",
-    "scopes_full",     "markers_full",      "snapshots_full",   "pools_full",
+    "scopes_full",     "markers_full",      "snapshots_full",   "pools_full",   "freers_full",
 };
 
 enum class fold_state : std::uint32_t { idle, valid };

@@ -42,7 +42,8 @@ struct books {
   std::uint32_t recent_account;
   wire::cell* recent_cell;
 
-  // Net bytes of this thread. Beyond these marks the slow path looks at the peak (see peak.hpp).
+  // Net bytes of this thread. Beyond these marks the slow path looks at the peak (see peak.cpp), and at the leases of
+  // the scopes that the thread is in.
   std::int64_t live;
   std::int64_t publish_above;
   std::int64_t publish_below;
@@ -114,8 +115,9 @@ HL_HOT void settle_peak(wire::cell& cell) {
 }
 
 HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account);
-HL_COLD void peak_passed(books& own);   // live > peak_mark, before a free
-HL_COLD void publish_live(books& own);  // live left (publish_below, publish_above)
+HL_COLD void peak_passed(books& own);    // live > peak_mark, before a free
+HL_COLD void publish_live(books& own);   // live left (publish_below, publish_above)
+void set_publication_marks(books& own);  // publish_below and publish_above, as if there were no leases
 
 // The only books ever made, by their id, as long as there are no others and no scopes: what it finds in a tag is its
 // own. In a program of many stacks the account's key is a cache line that need not be waited for.

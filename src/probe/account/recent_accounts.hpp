@@ -25,7 +25,7 @@ class recent_accounts {
   void init(void* memory) {
     entries_ = static_cast<entry*>(memory);
     shift_ = 64 - first_bits;
-    ends.init(true);
+    ends_.init(true);
   }
 
   // One that knows nothing and learns nothing: in a scope, the account depends on more than the path.
@@ -34,7 +34,7 @@ class recent_accounts {
     recent_accounts none;
     none.entries_ = empty;
     none.shift_ = 63;
-    none.ends.init(false);
+    none.ends_.init(false);
     return none;
   }
 
@@ -51,15 +51,17 @@ class recent_accounts {
   // Code was unloaded: the same addresses will mean other stacks.
   void forget() {
     __builtin_memset(entries_, 0, sizeof(entry) << (64 - shift_));
-    ends.forget();
+    ends_.forget();
   }
 
-  stack_ends ends;
+  // Of the same stacks, without the path.
+  stack_ends& ends() { return ends_; }
 
  private:
   static constexpr std::uint32_t misses_to_grow = 4096;
 
   entry* entries_ = nullptr;
+  stack_ends ends_;
   unsigned shift_ = 0;
   std::uint32_t misses_ = 0;
 };

@@ -105,14 +105,14 @@ HL_COLD void check(books& own, const frame_state& caller, const stack_end* met) 
   check_stack(caller, own.stack);
   const auto [account, cell] = account_of(own, own.stack.path());
   if (met != nullptr && met_account != account) stack_differs(caller, segment.account_keys[account].node);
-  if (cell == &segment.accounts[account]) own.recent.ends.learn(own.stack, account, cell);
+  if (cell == &segment.accounts[account]) own.recent.ends().learn(own.stack, account, cell);
 }
 
 }  // namespace
 
 void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const std::size_t usable = usable_size(block);
-  const stack_end* met = HL_UNLIKELY(state.check) ? own.recent.ends.find(own.stack, caller.pc, caller.rsp) : nullptr;
+  const stack_end* met = HL_UNLIKELY(state.check) ? own.recent.ends().find(own.stack, caller.pc, caller.rsp) : nullptr;
   if (HL_LIKELY(!state.stacks_off) && !own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
   if (HL_UNLIKELY(state.check)) check(own, caller, met);
   const auto [account, cell] = account_of(own, own.stack.path());
@@ -131,7 +131,7 @@ namespace {
 void* book_settled(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
                    bool reallocated) {
   block = book(own, block, bytes, kind, caller, reallocated);
-  if (HL_UNLIKELY(own.gated)) settle(own);
+  if (HL_UNLIKELY(own.gated)) settle_scope(own);
   return block;
 }
 }  // namespace
@@ -143,13 +143,13 @@ void* book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame
   return block;
 }
 
-// In a scope with a budget: its leases must be as the books say before anybody else looks at them.
+// In a scope with a budget, and beyond what this thread has leased.
 template <block_kind Kind, bool Throws>
 [[gnu::noinline]] void* book_gated(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
                                    std::uint64_t rbp) {
   if (!admit(*own, bytes, pc, Throws)) return refuse<Throws>(own, block);
   block = book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
-  settle(*own);  // the marks of the peaks stay: the scope's bytes and the thread's moved alike
+  settle_scope(*own);
   give(own, own->known_generation);
   return block;
 }
@@ -158,7 +158,7 @@ template <block_kind Kind, bool Throws>
 template <block_kind Kind, bool Throws>
 HL_COLD void* book_any(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
                        std::uint64_t rbp) {
-  if (own->gated) return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  if (own->gated && !leases_cover(*own, bytes)) return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   block = book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
   give(own, own->known_generation);
   return block;
@@ -180,18 +180,19 @@ HL_COLD void* book_unsettled(books* own, void* block, std::size_t bytes, std::ui
 
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  if (HL_UNLIKELY(own->gated) && !leases_cover(*own, bytes))
+    return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   const glibc_chunk chunk(block);
-  if (HL_UNLIKELY(own->gated || !chunk.small(large_usable_bytes)))
-    return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
-  if (HL_UNLIKELY(state.stacks_off) && peak_settled(*own->recent_cell))
-    return book_known<Kind>(own, block, bytes, chunk.usable(), own->known_generation);
+  if (HL_UNLIKELY(!chunk.small(large_usable_bytes))) return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   account_cell at;
-  if (const stack_end* met = own->recent.ends.find(own->stack, pc, rsp); met != nullptr) {
+  if (HL_UNLIKELY(state.stacks_off)) {
+    at = account_of(*own, own->stack.path());
+  } else if (const stack_end* met = own->recent.ends().find(own->stack, pc, rsp); met != nullptr) {
     at = {met->account, met->cell};
   } else {
-    if (HL_LIKELY(!state.stacks_off)) own->stack.walk(pc, rsp, rbp);
+    own->stack.walk(pc, rsp, rbp);
     at = account_of(*own, own->stack.path());
-    if (HL_LIKELY(at.cell == &segment.accounts[at.account])) own->recent.ends.learn(own->stack, at.account, at.cell);
+    if (HL_LIKELY(at.cell == &segment.accounts[at.account])) own->recent.ends().learn(own->stack, at.account, at.cell);
   }
   const auto [account, cell] = at;
   if (HL_UNLIKELY(!peak_settled(*cell))) return book_unsettled<Kind>(own, block, bytes, account, cell);
@@ -203,13 +204,31 @@ void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, 
   return block;
 }
 
+// Without stacks: a fast path as well, that looks at none.
 template <block_kind Kind, bool Throws>
-void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+[[gnu::noinline]] void* book_flat(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                                  std::uint64_t rbp) {
+  const glibc_chunk chunk(block);
+  if (HL_UNLIKELY(!chunk.small(large_usable_bytes) || !peak_settled(*own->recent_cell) || passes_mark(*own, bytes)))
+    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  return book_known<Kind>(own, block, bytes, chunk.usable(), own->known_generation);
+}
+
+template <block_kind Kind, bool Throws>
+[[gnu::noinline]] void* book_compared(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                                      std::uint64_t rbp) {
   const std::size_t usable = usable_size(block);
-  if (HL_UNLIKELY(state.check || !own->stack.same({pc, rsp, rbp}) || usable >= large_usable_bytes ||
-                  !peak_settled(*own->recent_cell)))
+  const bool same = state.stacks_off || own->stack.same({pc, rsp, rbp});
+  if (HL_UNLIKELY(state.check || !same || usable >= large_usable_bytes || !peak_settled(*own->recent_cell) ||
+                  passes_mark(*own, bytes)))
     return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   return book_known<Kind>(own, block, bytes, usable, own->known_generation);
+}
+
+template <block_kind Kind, bool Throws>
+void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  return state.stacks_off && next.glibc ? book_flat<Kind, Throws>(own, block, bytes, pc, rsp, rbp)
+                                        : book_compared<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
 }
 
 template <block_kind Kind, bool Throws>

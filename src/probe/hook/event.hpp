@@ -28,7 +28,7 @@ HL_HOT std::uint64_t caller_frame_pointer() {
 // registers for it. `own` is taken.
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
-// Where the allocator behind us is not glibc's, or every stack is to be checked.
+// Where the allocator behind us is not glibc's, no stack is wanted, or every stack is to be checked.
 template <block_kind Kind, bool Throws>
 void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind, bool Throws>
@@ -56,9 +56,13 @@ template <block_kind Kind>
 HL_HOT void* book_known(books* own, void* block, std::size_t bytes, std::size_t usable, std::uint64_t generation) {
   tag_word(block, usable) = tag::make(block, state.tag_key, own->recent_account, usable - tag_bytes - bytes, Kind);
   add_allocation(*own, *own->recent_cell, block, bytes);
-  if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
   give(own, generation);
   return block;
+}
+
+// Beyond it, something is to be published, or to be asked of a budget, before the event is booked.
+HL_HOT bool passes_mark(const books& own, std::size_t bytes) {
+  return HL_UNLIKELY(own.live + static_cast<std::int64_t>(bytes) > own.publish_above);
 }
 
 // Books a block that the next allocator has just given out; returns it. Where a budget refuses it: nullptr, or throws.
@@ -71,7 +75,7 @@ HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& calle
     return book_first<Kind, Throws>(block, bytes, caller.pc, caller.rsp, caller.rbp);
   take(own, reinterpret_cast<const void*>(caller.rsp));
   if (HL_UNLIKELY(!state.direct)) return book_other<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
-  if (HL_UNLIKELY(!own->stack.same(caller) || !peak_settled(*own->recent_cell)))
+  if (HL_UNLIKELY(!own->stack.same(caller) || !peak_settled(*own->recent_cell) || passes_mark(*own, bytes)))
     return book_walked<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
   const glibc_chunk chunk(block);
   if (HL_UNLIKELY(!chunk.small(large_usable_bytes)))
@@ -105,7 +109,7 @@ HL_HOT void free_block(void* block) {
   const std::uint64_t generation = process.generation;
   if (HL_UNLIKELY(own == nullptr || own->generation != generation)) return free_first<Kind>(block);
   take(own, __builtin_dwarf_cfa());
-  if (HL_UNLIKELY(!state.direct)) return free_other<Kind>(own, block);
+  if (HL_UNLIKELY(!next.glibc)) return free_other<Kind>(own, block);  // its size takes a call
   const glibc_chunk chunk(block);
   if (HL_UNLIKELY(!chunk.small(large_usable_bytes))) return free_other<Kind>(own, block);
   const std::size_t usable = chunk.usable();

@@ -237,7 +237,7 @@ HL_COLD void begin() {
   read_options(chosen);
   state.stacks_off = chosen.stacks == wire::stacks_mode::off;
   state.check = chosen.check && !state.stacks_off;
-  state.direct = next.glibc && !state.check;
+  state.direct = next.glibc && !state.check && !state.stacks_off;
   draw_key();
   find_loader();
   if (!chosen.selected || pthread_key_create(&exit_key, on_thread_exit) != 0 || !open_books(false)) {

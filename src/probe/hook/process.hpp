@@ -15,7 +15,7 @@ struct process_state {
   std::uint32_t birth = 0;  // how many forks away from the process that loaded the probe
   bool stacks_off = false;
   bool check = false;
-  bool direct = false;             // glibc's blocks, and no self-check: no event need take the slower way
+  bool direct = false;             // glibc's blocks, and stacks, unchecked: allocations take the fastest path
   std::uint64_t loader_start = 0;  // ld.so's code
   std::uint64_t loader_bytes = 0;
 };
