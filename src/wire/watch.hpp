@@ -28,7 +28,8 @@ struct alignas(64) watch_request {
   std::uint32_t arm_batch;        // serial of what is in watch_arms: a new one asks for the batch
   std::uint32_t arm_count;        // how many of them
   std::uint32_t mark_sequence;    // counts changes of marks: threads then forget which accounts are none
-  std::uint32_t reserved[2];
+  std::uint32_t wish;         // `heapledger start` and `stop`: odd, watch from now on; even, stop. The probe ignores it
+  std::uint32_t wish_heeded;  // the wish that the watching tool has seen
 };
 static_assert(sizeof(watch_request) == 64);
 

@@ -106,13 +106,14 @@ leak_entry to_entry(const finding& found) {
 }  // namespace
 
 watcher::watcher(const std::string& segment, collect::links how, pid_t pid, const hunt_options& options,
-                 std::uint64_t begin_ns)
+                 std::uint64_t begin_ns, earlier_blocks earlier)
     : pid_(pid),
       control_(segment, how),
       pages_(pid),
       options_(options),
       hunt_(options),
       begin_ns_(begin_ns),
+      earlier_(earlier),
       due_ns_(begin_ns) {
   if (!pages_.is_open())
     throw input_error("/proc/" + std::to_string(pid) + "/pagemap", pages_.why_not(),
@@ -179,10 +180,15 @@ bool watcher::look_at_slots(double now_s) {
   if (present.empty() && answer_.slot_count != 0) return false;
   slots_ = control_.slots();
   std::vector<slot_view> views;
+  left_alone_.clear();
   auto earlier = before.begin();
   for (const auto& [index, slot] : slots_) {
     const bool is_apart = slot.state == wire::watch_slot_state::apart;
     if (slot.state != wire::watch_slot_state::live && !is_apart) continue;
+    if (earlier_ == earlier_blocks::left_alone && slot.born_ns < began_ns_) {
+      left_alone_[slot.account] += is_apart ? 0 : 1;
+      continue;
+    }
     while (earlier != before.end() && earlier->index < index) ++earlier;
     const bool same = earlier != before.end() && earlier->index == index && earlier->record.serial == slot.serial &&
                       earlier->record.state == slot.state && earlier->record.armed_ns == slot.armed_ns;
@@ -206,8 +212,10 @@ bool watcher::look_at_slots(double now_s) {
 
 void watcher::ask(std::uint64_t now_ns) {
   for (const auto& change : hunt_.take_rates()) {
+    const auto taken = left_alone_.find(change.account);
     if (change.chance > 0)
-      control_.suspect(change.account, change.chance, options_.per_stack);
+      control_.suspect(change.account, change.chance,
+                       options_.per_stack + (taken == left_alone_.end() ? 0 : taken->second));
     else
       control_.acquit(change.account);
   }

@@ -16,12 +16,16 @@
 
 namespace heapledger::leaks {
 
+// Blocks that an earlier watch put into slots: a watch that goes on with that one takes them up, one that was begun by
+// a start signal has nothing to do with them.
+enum class earlier_blocks { taken_up, left_alone };
+
 class watcher {
  public:
   // Throws input_error. The watch begins at the first look after `begin_ns` (CLOCK_MONOTONIC): what lives then is not
   // its business. 0: it begins with the process.
   watcher(const std::string& segment, collect::links how, pid_t pid, const hunt_options& options,
-          std::uint64_t begin_ns);
+          std::uint64_t begin_ns, earlier_blocks earlier = earlier_blocks::taken_up);
 
   // A look, if one is due. False: the process cannot be looked at any more.
   bool look(std::uint64_t now_ns);
@@ -61,6 +65,8 @@ class watcher {
   hunt_options options_;
   hunt hunt_;
   std::uint64_t begin_ns_;
+  earlier_blocks earlier_;
+  std::unordered_map<std::uint32_t, std::uint32_t> left_alone_;  // slots that earlier blocks hold, by account
   std::uint64_t began_ns_ = 0;
   std::uint64_t last_ns_ = 0;
   std::uint64_t due_ns_ = 0;
