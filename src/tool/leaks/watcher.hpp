@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tool/collect/watch_control.hpp"
@@ -50,6 +52,7 @@ class watcher {
     std::uint64_t bytes = 0;
   };
   std::vector<stale_block> stale_blocks() const;
+  std::vector<collect::watched_slot> slots_now() const { return control_.slots(); }
   void set_witness(const reachability_info& result, const std::vector<bool>& unreachable,
                    const std::vector<stale_block>& blocks);
 
@@ -58,6 +61,7 @@ class watcher {
   void look_at_ends();
   bool look_at_slots(double now_s);
   void ask(std::uint64_t now_ns);
+  void tell(std::uint64_t now_ns);
 
   pid_t pid_;
   collect::watch_control control_;
@@ -70,6 +74,8 @@ class watcher {
   std::uint64_t began_ns_ = 0;
   std::uint64_t last_ns_ = 0;
   std::uint64_t due_ns_ = 0;
+  std::uint64_t telling_due_ns_ = 0;
+  std::unordered_set<std::uint32_t> told_;  // accounts of which the segment says something
   std::int64_t began_realtime_ns_ = 0;
   wire::watch_answer answer_{};
   std::vector<collect::watched_slot> slots_;
