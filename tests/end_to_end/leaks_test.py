@@ -11,6 +11,7 @@ import unittest
 
 import ledger
 
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 TIMES = ("--suspicious", "0.3", "--access", "0.5", "--rest", "0.2")
 
 
@@ -74,6 +75,33 @@ class Leaks(ledger.Case):
             self.assertGreater(report["reachability"]["stopped"], 0)
         self.assertGreaterEqual(report["duration"], 3)
         self.assertIsNone(tool.poll(), "the program goes on")
+        top = json.loads(ledger.execute([ledger.BIN, "top", "--json", "--count", "1", "--by", "leaks", str(pid)]).out)
+        self.assertEqual(top["leaks"]["places"], 1)
+        self.assertIn("leak_session", ledger.functions(top["stacks"][0]))
+        self.assertEqual(top["stacks"][0]["leak"]["verdict"], "leak")
+        self.assertGreater(top["stacks"][0]["leak"]["bytes_per_hour"], 0)
+        text = ledger.execute([ledger.BIN, "top", "--text", "--count", "1", "--by", "leaks", str(pid)]).out
+        self.assertIn(b", 1 leak of about", text)
+        self.assertRegex(text, rb"LEAK [0-9.]+ .?i?B/h: ")
+
+    def test_the_second_witness_needs_no_root(self):
+        if os.getuid() != 0 or ledger.execute([*AS_NOBODY, "test", "-x", ledger.BIN, "-a", "-r", ledger.PROBE]).status != 0:
+            self.skipTest("needs root to become somebody else, and a tool that other users can read")
+        folder = self.path("nobody")
+        os.mkdir(folder)
+        os.chmod(self.dir, 0o755)
+        os.chmod(folder, 0o777)
+        profile = os.path.join(folder, "list.hlp")
+        times = [option.replace("--", "--leaks-") if option.startswith("--") else option for option in TIMES]
+        for seconds in ("5", "20", "60"):
+            done = ledger.execute([*AS_NOBODY, ledger.BIN, "run", "-q", "-f", "-o", profile, "--interval", "20", "--leaks", *times, "--",
+                                   ledger.program("leaks_reachable_list"), seconds])
+            report = json.loads(self.leaks(profile, "--json").out)
+            if self.found(report):
+                break
+        self.assertEqual(done.status, 0, done)
+        self.assertEqual([leak["witnesses"] for leak in self.found(report)], [["stale", "reachable"]], report)
+        self.assertNotIn("obstacle", report["reachability"])
 
     def test_something_that_still_points_to_it(self):
         _, pid = self.start("leaks_reachable_list")
