@@ -128,6 +128,7 @@ void use_with_moved_chunks() {
     }
     EXPECT_EQ(places.size(), moved == 300 && Options.tool == memory_tool::none ? 200u : 0u);
     EXPECT_EQ(pool.chunks_in_use(), 600u);
+    pool.deallocate(nullptr);
     pool.reset();
     EXPECT_TRUE(places.empty());
     EXPECT_TRUE(shown_chunks.empty());

@@ -34,7 +34,7 @@ void HEAPLEDGER_POOL::deallocate(void* chunk) noexcept {
   } else {
     if constexpr (moves_chunks) {
       void* const own = analyzer_.chunk_at(chunk);
-      if (own == nullptr) [[unlikely]]
+      if (own == nullptr && chunk != nullptr) [[unlikely]]
         return refuse_place(chunk);
       chunk = own;
     }
