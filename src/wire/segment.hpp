@@ -176,7 +176,8 @@ struct pool_counters {
   std::uint64_t arenas;
   std::uint64_t sizes[32];  // by bit width
   std::uint64_t peak_page_bytes;
-  std::uint64_t reserved[7];
+  std::uint64_t moved;  // chunks that were ever given another place by the leak watch
+  std::uint64_t reserved[6];
 };
 static_assert(sizeof(pool_counters) == 384);
 
@@ -209,7 +210,9 @@ struct alignas(64) pool_site {
   std::uint64_t allocated_bytes;
   std::uint64_t frees;
   std::uint64_t freed_bytes;
-  std::uint64_t reserved[2];
+  std::uint32_t mark;  // written by the tool: the leak watch's suspect + 1, or 0
+  std::uint32_t reserved0;
+  std::uint64_t reserved;
 };
 static_assert(sizeof(pool_site) == 64);
 

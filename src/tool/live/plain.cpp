@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tool/analyse/frames.hpp"
+#include "tool/live/leak_marks.hpp"
 #include "tool/live/table.hpp"
 #include "tool/report/json_text.hpp"
 #include "tool/report/printable.hpp"
@@ -62,7 +63,7 @@ std::string as_text(const sample& from, const process_info& process, const std::
         fmt::format(", {}/s, {} allocations/s", growth_text(from.rate->live_bytes), churn_text(from.rate->allocations));
   out += fmt::format(", peak {}", report::bytes_text(total.peak_bytes));
   if (from.rss_bytes) out += fmt::format(", RSS {}", report::bytes_text(*from.rss_bytes));
-  out += "\n";
+  out += leaks_summary(from) + "\n";
   const table lines(options.what, options.by, from.rate.has_value(), options.width);
   out += lines.heading() + "\n";
   const auto& all = rows_of(from, options.what);
@@ -84,12 +85,14 @@ std::string as_json(const sample& from, const process_info& process, const std::
       report::json_seconds(from.time_ns), state_name(from.state), json_counts(total), total.peak_bytes);
   if (from.rss_bytes) out += fmt::format(",\"rss_bytes\":{}", *from.rss_bytes);
   if (from.rate) out += json_rate(*from.rate);
+  out += leaks_json(from);
   out += fmt::format(",\"{}s\":[", subject_names[static_cast<std::size_t>(options.what)]);
   const auto& all = rows_of(from, options.what);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& row = all[rows[i]];
     out += fmt::format("{}{{{}", i == 0 ? "" : ",", json_counts(row.count));
     if (from.rate) out += json_rate(row.rate);
+    out += mark_json(row);
     if (options.what == subject::stack) {
       const auto& stack = described.stacks[i];
       out += fmt::format(",\"peak_bytes\":{},\"id\":{},\"scope\":[", row.count.peak_bytes, stack.id);

@@ -16,11 +16,25 @@ struct per_second {
   double allocations = 0;
 };
 
+// What a leak watch says of a stack (live/leak_marks.hpp).
+enum class leak_verdict : std::uint8_t { suspect, retention, leak };
+struct leak_mark {
+  leak_verdict says = leak_verdict::suspect;
+  std::uint64_t bytes = 0;  // lost; of retention and suspects: grown
+  std::uint64_t bytes_per_hour = 0;
+};
+struct leak_totals {
+  std::uint64_t places = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t bytes_per_hour = 0;
+};
+
 struct row {
   std::uint32_t id = 0;  // of a stack, a thread (its record), a kind of scope: stable while the program runs
   std::string name;      // of a thread or a scope; a stack has frames instead
   counters count;        // a thread's live bytes are what it allocated minus what it freed; it has no peak
   per_second rate;
+  std::optional<leak_mark> leak = {};
 };
 
 enum class watched { running, ended, other_image };
@@ -33,13 +47,14 @@ struct sample {
   std::optional<std::int64_t> rss_bytes;
   std::vector<row> stacks;
   std::vector<row> threads;
+  leak_totals leaks;
   std::vector<row> scopes;  // with what is below each; the first is what no scope made; empty: no scopes
 };
 
-enum class order { live, growth, churn, peak };
+enum class order { live, growth, churn, peak, leaks };
 enum class subject { stack, thread, scope };
 
-inline constexpr const char* order_names[] = {"live", "growth", "churn", "peak"};
+inline constexpr const char* order_names[] = {"live", "growth", "churn", "peak", "leaks"};
 inline constexpr const char* subject_names[] = {"stack", "thread", "scope"};
 
 const std::vector<row>& rows_of(const sample& from, subject what);

@@ -8,6 +8,7 @@
 
 #include "tool/analyse/frames.hpp"
 #include "tool/analyse/machinery.hpp"
+#include "tool/live/leak_marks.hpp"
 #include "tool/report/frame_text.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
@@ -105,7 +106,7 @@ std::string table::line(const row& of, const std::string& where) const {
         break;
     }
   }
-  return text + "  " + where;
+  return text + "  " + report::cut_right(mark_text(of) + where, where_width_);
 }
 
 std::string where_text(const profile& p, std::size_t stack, std::size_t width) {
