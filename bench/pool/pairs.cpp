@@ -44,6 +44,10 @@ bool measure_size(const char* name, int rounds) {
     measure<bench::ours<Bytes, threading::shared, no_checks>>(Bytes, true, rounds);
   else if (is("shared+checks"))
     measure<bench::ours<Bytes, threading::shared, exact_checks>>(Bytes, true, rounds);
+  else if (is("shared+fill"))
+    measure<bench::ours<Bytes, threading::shared, all_checks>>(Bytes, true, rounds);
+  else if (is("free_list"))
+    measure<bench::free_list<Bytes>>(Bytes, false, rounds);
   else if (is("malloc"))
     measure<bench::from_malloc<Bytes>>(Bytes, true, rounds);
   else if (is("pmr_unsynchronized"))

@@ -249,7 +249,7 @@ TYPED_TEST(pool_checks_of, write_into_a_free_chunk) {
   const caught found;
   typename TestFixture::filled pool;
   auto* const chunk = static_cast<unsigned char*>(pool.allocate());
-  EXPECT_EQ(chunk[20], 0xCD);
+  EXPECT_EQ(chunk[20], 0xDD);
   pool.deallocate(chunk);
   EXPECT_EQ(chunk[20], 0xDD);
   chunk[20] = 0;
