@@ -22,10 +22,6 @@ double value_of(const row& row, order by) {
 
 }  // namespace
 
-const std::vector<row>& rows_of(const sample& from, subject what) {
-  return what == subject::stack ? from.stacks : what == subject::thread ? from.threads : from.scopes;
-}
-
 std::vector<std::uint32_t> ranked(const std::vector<row>& rows, order by, std::size_t top) {
   // Rows that do not move, and so have no place in an order by rate, come by live bytes.
   std::vector<std::pair<double, double>> keys;

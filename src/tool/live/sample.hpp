@@ -37,12 +37,9 @@ struct sample {
 };
 
 enum class order { live, growth, churn, peak };
-enum class subject { stack, thread, scope };
+enum class subject { stack, thread, scope };  // an index into views(), see view.hpp
 
 inline constexpr const char* order_names[] = {"live", "growth", "churn", "peak"};
-inline constexpr const char* subject_names[] = {"stack", "thread", "scope"};
-
-const std::vector<row>& rows_of(const sample& from, subject what);
 
 // Indices of the first `top` rows with something in them, largest first, equal ones by id.
 std::vector<std::uint32_t> ranked(const std::vector<row>& rows, order by, std::size_t top);
