@@ -96,7 +96,6 @@ class pool {
   using page_lock = typename Threading::page_lock_type;
   using arena = pool_detail::arena<layout>;
 
-  HEAPLEDGER_POOL_COLD void* refill(std::size_t bytes) noexcept;
   HEAPLEDGER_POOL_HOT void* begin(pool_detail::link* chunk, pool_detail::word taker, std::size_t bytes) noexcept;
   HEAPLEDGER_POOL_HOT void end(void* chunk) noexcept;
   static void* bypass_allocate() noexcept;

@@ -49,8 +49,8 @@ class GeneratedCode(unittest.TestCase):
 
     def test_sizes(self):
         for name, most in {"single_default_allocate": 8, "single_default_deallocate": 10, "single_exact_allocate": 12,
-                           "single_exact_deallocate": 32, "cached_default_allocate": 18, "cached_default_deallocate": 26,
-                           "cached_exact_allocate": 22, "cached_exact_deallocate": 44}.items():
+                           "single_exact_deallocate": 32, "cached_default_allocate": 22, "cached_default_deallocate": 30,
+                           "cached_exact_allocate": 26, "cached_exact_deallocate": 48}.items():
             with self.subTest(name=name):
                 self.assertLessEqual(len(self.code[name]), most)
 

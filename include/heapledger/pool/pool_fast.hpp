@@ -18,10 +18,12 @@ void* HEAPLEDGER_POOL::try_allocate(std::size_t bytes) noexcept {
   } else {
     const std::lock_guard hold(lock_);
     auto* const mine = threads_.here();
-    pool_detail::link* chunk = mine->pop();
-    if (chunk == nullptr) [[unlikely]]
-      return refill(bytes);
-    return begin(chunk, threads_.taker(mine), bytes);
+    pool_detail::taken one{mine->pop(), threads_.taker(mine)};
+    if (one.chunk == nullptr) [[unlikely]] {
+      one = threads_.refill(*this);
+      if (one.chunk == nullptr) return nullptr;
+    }
+    return begin(one.chunk, one.taker, bytes);  // here, whoever asks for the stack: the same frames for every chunk
   }
 }
 

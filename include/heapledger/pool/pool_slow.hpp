@@ -28,12 +28,6 @@ HEAPLEDGER_POOL::~pool() {
 }
 
 HEAPLEDGER_POOL_TEMPLATE
-void* HEAPLEDGER_POOL::refill(std::size_t bytes) noexcept {
-  const auto [chunk, taker] = threads_.refill(*this);
-  return chunk != nullptr ? begin(chunk, taker, bytes) : nullptr;
-}
-
-HEAPLEDGER_POOL_TEMPLATE
 void HEAPLEDGER_POOL::trim() noexcept {
   const std::lock_guard hold(lock_);
   threads_.trim(*this);

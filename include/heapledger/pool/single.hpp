@@ -15,7 +15,7 @@ class one_arena {
   static constexpr word takers() { return 0; }
   // When nothing is at hand.
   template <class Pool>
-  taken refill(Pool& pool) {
+  HEAPLEDGER_POOL_COLD taken refill(Pool& pool) {
     if (!created_) {
       created_ = true;
       pool.analyzer().opened(pool.identity());

@@ -85,7 +85,7 @@ class arena_per_thread {
 
   // When nothing is at hand.
   template <class Pool>
-  taken refill(Pool& pool) {
+  HEAPLEDGER_POOL_COLD taken refill(Pool& pool) {
     member* mine = here();
     if (mine == &nobody) mine = join(pool);
     if (mine != nullptr) return {next_of(mine, pool), mine->taker};

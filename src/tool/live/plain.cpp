@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tool/analyse/frames.hpp"
+#include "tool/live/pools.hpp"
 #include "tool/live/table.hpp"
 #include "tool/live/view.hpp"
 #include "tool/report/json_text.hpp"
@@ -99,6 +100,7 @@ std::string as_json(const sample& from, const process_info& process, const std::
       out += "]" + json_frames(described, stack.node);
     } else {
       out += fmt::format(",\"name\":{}", json_string(row.name));
+      if (options.what == subject::pool) out += pool_json(row);
     }
     out += "}";
   }

@@ -16,11 +16,20 @@ struct per_second {
   double allocations = 0;
 };
 
+// Of a row that is a pool: what it holds from the system.
+struct pool_memory {
+  std::uint64_t chunk_bytes = 0;
+  std::uint64_t pages = 0;
+  std::uint64_t page_bytes = 0;
+  std::uint64_t open = 0;  // pools of that name and chunk size
+};
+
 struct row {
   std::uint32_t id = 0;  // of a stack, a thread (its record), a kind of scope: stable while the program runs
   std::string name;      // of a thread or a scope; a stack has frames instead
   counters count;        // a thread's live bytes are what it allocated minus what it freed; it has no peak
   per_second rate;
+  pool_memory pool = {};
 };
 
 enum class watched { running, ended, other_image };
@@ -34,10 +43,11 @@ struct sample {
   std::vector<row> stacks;
   std::vector<row> threads;
   std::vector<row> scopes;  // with what is below each; the first is what no scope made; empty: no scopes
+  std::vector<row> pools;   // bytes are those of chunks in use, and the peak is the memory of the largest one
 };
 
 enum class order { live, growth, churn, peak };
-enum class subject { stack, thread, scope };  // an index into views(), see view.hpp
+enum class subject { stack, thread, scope, pool };  // an index into views(), see view.hpp
 
 inline constexpr const char* order_names[] = {"live", "growth", "churn", "peak"};
 
