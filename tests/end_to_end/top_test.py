@@ -127,6 +127,9 @@ class Live(ledger.Case):
         sample, = self.samples("--count", 1, "--per", "scope", scopes.pid)
         self.assertEqual([(s["name"], s["live_bytes"]) for s in sample["scopes"] if s["live_bytes"]],
                          [("request", 32000)])
+        sample, = self.samples("--count", 1, "--per", "scope", "--by", "peak", scopes.pid)
+        self.assertEqual(sample["scopes"][0]["name"], "request")
+        self.assertEqual(sum(s["peak_bytes"] for s in sample["scopes"] if " / " not in s["name"]), sample["peak_bytes"])
         sample, = self.samples("--count", 1, scopes.pid)
         self.assertEqual(sample["stacks"][0]["scope"], ["request"])
 
