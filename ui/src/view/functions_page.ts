@@ -3,7 +3,7 @@ import type { Context, Page } from "../app/context";
 import { isBytes } from "../model/measure";
 import { functionName, lineText, moduleName, shortName } from "../model/profile";
 import { changeText, countText, counted, exactText, percentText, valueText } from "../model/text";
-import type { MergedTree } from "../model/tree";
+import type { MergedTree } from "../model/merged_tree";
 import { fitted } from "../model/names";
 import { bar, copyText, el, fill } from "./dom";
 import { Table, type Column } from "./table";
