@@ -40,7 +40,7 @@ export class Table {
     this.element = el("div", { class: "table", tabindex: 0, role: "table" }, this.head, this.body);
     this.body.append(this.rowsBox);
     this.element.style.setProperty("--columns", columns.map((column) => column.width).join(" "));
-    this.element.style.setProperty("--narrow-columns", columns.filter((column) => !column.wideOnly).map((column) => column.width).join(" "));
+    this.element.style.setProperty("--narrow-columns", columns.filter((column) => !column.wideOnly).map((column) => column.width.replace(/^minmax\(\d+px/, "minmax(0")).join(" "));
     this.element.addEventListener("scroll", this.drawSoon);
     this.element.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.drawSoon()).observe(this.element);
