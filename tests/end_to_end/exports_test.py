@@ -213,6 +213,11 @@ class Totals(Exports):
             for thread in report["threads"]:
                 name = thread["name"].replace("\x1b", "\\x1b")  # one of them is an order to a terminal
                 own[f"{name} {thread['tid']}"] += thread["allocations"]
+            by_tid = collections.Counter()
+            for stack in report["stacks"]:
+                by_tid[stack.get("tid")] += stack["allocations"]
+            self.assertIn(report["process"]["pid"], by_tid)
+            self.assertLessEqual(by_tid[report["process"]["pid"]], report["threads"][0]["allocations"])
             shown = self.allocated_by_label(profile)
             several = shown.pop("several", [0] * 6)
             self.assertEqual(several[:3], [0, 0, 0], command)
