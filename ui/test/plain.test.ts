@@ -6,6 +6,7 @@ import { ageRows, fates, meanLife } from "../src/model/lifetimes";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, percentText, secondsText } from "../src/model/text";
 import { sizeRows } from "../src/view/sizes_page";
+import { sortByValue } from "../src/view/table";
 import { thin, withPeak } from "../src/view/timeline";
 
 function varint(value: bigint): number[] {
@@ -114,4 +115,15 @@ test("watched blocks by age", () => {
   assert.deepEqual(ageRows([{ ...leak, oldest_age: 5 }, { ...leak, oldest_age: 90, blocks: 2 }, { ...leak, oldest_age: 9.9 }, leak]),
     [{ name: "1 to 10 s", stacks: 2, blocks: 10 }, { name: "10 to 60 s", stacks: 0, blocks: 0 }, { name: "1 to 10 min", stacks: 1, blocks: 2 }]);
   assert.deepEqual(ageRows([]), []);
+});
+
+test("rows by value, zeros as they stood", () => {
+  const values = [0, 5, -2, 0, 7, 5, -9];
+  const sorted = (upward: boolean): number[] => {
+    const rows = Uint32Array.from(values.keys());
+    sortByValue(rows, (row) => values[row]!, upward);
+    return [...rows];
+  };
+  assert.deepEqual(sorted(false), [4, 1, 5, 0, 3, 2, 6]);
+  assert.deepEqual(sorted(true), [6, 2, 0, 3, 1, 5, 4]);
 });

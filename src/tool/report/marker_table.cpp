@@ -34,8 +34,8 @@ void write_markers(page& page, const profile& p, const std::string& file) {
   if (p.markers.size() > rows_shown)
     page.line(fmt::format("  and {} more; --json has all", p.markers.size() - rows_shown), tone::faint);
   if (file.empty() || first == nullptr) return;
-  page.line(fmt::format("  heapledger report --since {} {}", terminal_text(shell_quoted(first->name)),
-                        terminal_text(shell_quoted(file))));
+  page.command(fmt::format("heapledger report --since {} {}", terminal_text(shell_quoted(first->name)),
+                           terminal_text(shell_quoted(file))));
   page.line("      what grew since then; --until NAME: up to another snapshot", tone::faint);
 }
 

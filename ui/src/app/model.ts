@@ -90,7 +90,8 @@ export class Model {
   chosenStacks(): Uint32Array {
     return this.keep(`stacks ${this.filterKey()}`, () => {
       const filter = this.filter();
-      const all = Uint32Array.from({ length: this.profile.stacks.count }, (_, i) => i);
+      const all = new Uint32Array(this.profile.stacks.count);
+      for (let i = 0; i < all.length; ++i) all[i] = i;
       return filter ? all.filter((i) => filter[i] !== 0) : all;
     });
   }
@@ -132,6 +133,7 @@ export class Model {
   }
 
   stackById(id: number): number {
+    if (id < 0) return -1;
     const index = this.keep("ids", () => {
       const ids = new Map<number, number>();
       this.profile.stacks.id.forEach((one, i) => ids.set(one, i));

@@ -9,6 +9,7 @@ export interface Column {
   wideOnly?: boolean; // not where the window is narrow
   cell(row: number): Child;
   order?: (a: number, b: number) => number; // what a click on the head sorts by: the largest first
+  value?: (row: number) => number; // the number that `order` goes by, where it is one
 }
 
 export interface TableHost {
@@ -19,6 +20,24 @@ export interface TableHost {
 const rowHeight = 27;
 const spare = 4;
 const tallest = 8_000_000; // browsers stop at about 2^24 or 2^25 pixels
+
+// The largest first, equal ones as they stood. Most are often zero, and need no sorting.
+export function sortByValue(rows: Uint32Array, value: (row: number) => number, upward: boolean): void {
+  const above: number[] = [];
+  const zero: number[] = [];
+  const below: number[] = [];
+  for (const row of rows) {
+    const of = value(row);
+    (of > 0 ? above : of < 0 ? below : zero).push(row);
+  }
+  const sign = upward ? 1 : -1;
+  const compare = (a: number, b: number): number => sign * (value(a) - value(b)) || a - b;
+  let at = 0;
+  for (const part of upward ? [below.sort(compare), zero, above.sort(compare)] : [above.sort(compare), zero, below.sort(compare)]) {
+    rows.set(part, at);
+    at += part.length;
+  }
+}
 
 export class Table {
   readonly element: HTMLElement;
@@ -80,8 +99,9 @@ export class Table {
   private sort(): void {
     this.drawn.clear();
     this.order = Uint32Array.from(this.rows);
-    const compare = this.columns[this.sortColumn]?.order;
-    if (compare) this.order.sort(this.upward ? (a, b) => -compare(a, b) || a - b : (a, b) => compare(a, b) || a - b);
+    const { order: compare, value } = this.columns[this.sortColumn] ?? {};
+    if (value) sortByValue(this.order, value, this.upward);
+    else if (compare) this.order.sort(this.upward ? (a, b) => -compare(a, b) || a - b : (a, b) => compare(a, b) || a - b);
     this.body.style.height = `${Math.min(tallest, this.order.length * rowHeight)}px`;
     this.element.setAttribute("aria-rowcount", String(this.order.length));
     this.draw();
