@@ -23,19 +23,19 @@ const tallest = 8_000_000; // browsers stop at about 2^24 or 2^25 pixels
 
 // The largest first, equal ones as they stood. Most are often zero, and need no sorting.
 export function sortByValue(rows: Uint32Array, value: (row: number) => number, upward: boolean): void {
+  const from = rows.slice();
+  const values = Float64Array.from(from, value); // asked once for each row
   const above: number[] = [];
   const zero: number[] = [];
   const below: number[] = [];
-  for (const row of rows) {
-    const of = value(row);
-    (of > 0 ? above : of < 0 ? below : zero).push(row);
-  }
+  for (let i = 0; i < from.length; ++i) (values[i]! > 0 ? above : values[i]! < 0 ? below : zero).push(i);
   const sign = upward ? 1 : -1;
-  const compare = (a: number, b: number): number => sign * (value(a) - value(b)) || a - b;
+  const compare = (a: number, b: number): number => sign * (values[a]! - values[b]!) || from[a]! - from[b]!;
+  above.sort(compare);
+  below.sort(compare);
   let at = 0;
-  for (const part of upward ? [below.sort(compare), zero, above.sort(compare)] : [above.sort(compare), zero, below.sort(compare)]) {
-    rows.set(part, at);
-    at += part.length;
+  for (const part of upward ? [below, zero, above] : [above, zero, below]) {
+    for (const i of part) rows[at++] = from[i]!;
   }
 }
 
