@@ -18,8 +18,9 @@ enum class block_kind : std::uint64_t { from_malloc, from_new, from_new_array };
 
 inline constexpr std::size_t tag_bytes = 8;
 
-// From this usable size on, blocks go to the side table: a tag would touch a page for our sake.
-inline constexpr std::size_t large_usable_bytes = 64 * 1024;
+// From this usable size on, blocks go to the side table: a tag would touch a page for our sake. In glibc it is a chunk
+// of 64 KiB, so that one test of the chunk's first word finds it (hook/block.hpp).
+inline constexpr std::size_t large_usable_bytes = 64 * 1024 - 8;
 
 class tag {
  public:

@@ -8,8 +8,18 @@
 
 namespace heapledger::probe {
 
+inline std::size_t glibc_chunk(const void* block) {
+  return static_cast<const std::size_t*>(block)[-1];
+}
+// One of these bits is set in a chunk that is large, or has a mapping of its own; the others' usable size is plain.
+inline constexpr std::size_t odd_chunk_bits = ~std::size_t{64 * 1024 - 1} | 2;
+static_assert(large_usable_bytes == 64 * 1024 - 8);
+inline std::size_t plain_usable_size(std::size_t chunk) {
+  return (chunk & ~std::size_t{7}) - 8;
+}
+
 inline std::size_t glibc_usable_size(const void* block) {
-  const std::size_t chunk = static_cast<const std::size_t*>(block)[-1];
+  const std::size_t chunk = glibc_chunk(block);
   const std::size_t mapped =
       (chunk & 2) << 2;  // a chunk of its own mapping has no successor whose first word it may use
   return (chunk & ~std::size_t{7}) - 8 - mapped;

@@ -182,10 +182,10 @@ void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, 
 template <block_kind Kind, bool Throws>
 [[gnu::noinline]] void* book_flat(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
                                   std::uint64_t rbp) {
-  const std::size_t usable = glibc_usable_size(block);
-  if (HL_UNLIKELY(usable >= large_usable_bytes || !peak_settled(*own->recent_cell) || passes_mark(*own, bytes)))
+  const std::size_t chunk = glibc_chunk(block);
+  if (HL_UNLIKELY((chunk & odd_chunk_bits) != 0 || !peak_settled(*own->recent_cell) || passes_mark(*own, bytes)))
     return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
-  return book_known<Kind>(own, block, bytes, usable, own->known_generation);
+  return book_known<Kind>(own, block, bytes, plain_usable_size(chunk), own->known_generation);
 }
 
 template <block_kind Kind, bool Throws>

@@ -77,11 +77,11 @@ HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& calle
   take(own, reinterpret_cast<const void*>(caller.rsp));
   if (HL_UNLIKELY(!next.glibc || own->stack.compares_more()))
     return book_other<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
-  const std::size_t usable = glibc_usable_size(block);
-  if (HL_UNLIKELY(!own->stack.plainly_same(caller) || usable >= state.direct_usable_limit ||
+  const std::size_t chunk = glibc_chunk(block);
+  if (HL_UNLIKELY((chunk & state.indirect_chunk_bits) != 0 || !own->stack.plainly_same(caller) ||
                   !peak_settled(*own->recent_cell) || passes_mark(*own, bytes)))
     return book_walked<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
-  return book_known<Kind>(own, block, bytes, usable, generation);
+  return book_known<Kind>(own, block, bytes, plain_usable_size(chunk), generation);
 }
 
 // An aligned block from the next allocator, with room for a tag. mimalloc 2.0 gives 512 bytes at alignment 512 from
@@ -111,8 +111,9 @@ HL_HOT void free_block(void* block) {
   if (HL_UNLIKELY(own == nullptr || own->generation != generation)) return free_first<Kind>(block);
   take(own, __builtin_dwarf_cfa());
   if (HL_UNLIKELY(!next.glibc)) return free_other<Kind>(own, block);  // its size takes a call
-  const std::size_t usable = glibc_usable_size(block);
-  if (HL_UNLIKELY(usable >= large_usable_bytes)) return free_other<Kind>(own, block);
+  const std::size_t chunk = glibc_chunk(block);
+  if (HL_UNLIKELY((chunk & odd_chunk_bits) != 0)) return free_other<Kind>(own, block);
+  const std::size_t usable = plain_usable_size(chunk);
   std::uint64_t& word = tag_word(block, usable);
   const tag found(word);
   if (HL_UNLIKELY(!found.good(block, state.tag_key, Kind) || own->live > own->peak_mark))

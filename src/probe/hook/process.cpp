@@ -237,7 +237,10 @@ HL_COLD void begin() {
   read_options(chosen);
   state.stacks_off = chosen.stacks == wire::stacks_mode::off;
   state.check = chosen.check && !state.stacks_off;
-  if (state.check) state.direct_usable_limit = 0;
+  if (state.check) {
+    state.direct_usable_limit = 0;
+    state.indirect_chunk_bits = ~std::size_t{0};
+  }
   draw_key();
   find_loader();
   if (!chosen.selected || pthread_key_create(&exit_key, on_thread_exit) != 0 || !open_books(false)) {

@@ -6,6 +6,7 @@
 
 #include "probe/account/books.hpp"
 #include "probe/account/tag.hpp"
+#include "probe/hook/block.hpp"
 
 namespace heapledger::probe {
 
@@ -16,6 +17,7 @@ struct process_state {
   bool stacks_off = false;
   bool check = false;
   std::size_t direct_usable_limit = large_usable_bytes;  // 0 in self-check mode: every event takes the slower way
+  std::size_t indirect_chunk_bits = odd_chunk_bits;      // all of them, likewise
   std::uint64_t loader_start = 0;                        // ld.so's code
   std::uint64_t loader_bytes = 0;
 };
