@@ -59,7 +59,7 @@ scope_handle switch_scope(books& own, scope_handle to) {
     {
       changing now(mine);
       __atomic_store_n(&mine.current_index, slot != nullptr ? slot->of->index : 0, __ATOMIC_RELAXED);
-      mine.current = slot;
+      __atomic_store_n(&mine.current, slot, __ATOMIC_RELAXED);
       if (left == nullptr) mine.mark = net_totals(own);  // else it is settled
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
