@@ -106,6 +106,15 @@ void mend_scopes(books& own);  // after an event that was left by longjmp
 account_cell stackless_account_cell(books& own);
 account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t path);
 
+// The slot that the thread has for a scope, or nullptr.
+HL_HOT scope_slot* known_slot(thread_scopes& mine, scope_handle handle) {
+  std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
+  while (at != 0 && mine.slots[at - 1].handle != handle) at = mine.slots[at - 1].next;
+  if (HL_UNLIKELY(at == 0)) return nullptr;
+  mine.slots[at - 1].recently_used = true;
+  return &mine.slots[at - 1];
+}
+// That one, or a new one; nullptr where all are taken.
 scope_slot* slot_of(books& own, scope_record& record, scope_handle handle);
 // The thread's totals without what belongs to other scopes.
 totals net_totals(const books& own);
