@@ -123,6 +123,22 @@ class Pools(ledger.Case):
         self.assert_told(self.pool(done.report, "requests"), told(done.out)[0])
         self.assertEqual(ledger.total(self.pool(done.report, "requests")["stacks"], "live_bytes"), 40000)
 
+    def test_chunks_that_the_leak_watch_moves(self):
+        """They hold what the program wrote, also in forked children, and the books do not notice."""
+        done = self.checked_moves("--interval", "20", "--leaks", "--leaks-suspicious", "0.4", "--leaks-access", "1", "--leaks-rest", "0.1")
+        self.assertEqual(done.out, b"moved enough\n", done)
+
+    def checked_moves(self, *options):
+        done = self.profile([ledger.program("pool_moves")], *options)
+        self.assertEqual((done.status, done.err), (0, b""), done)
+        for r in done.reports:
+            self.assert_sums(r)
+        parent = min(done.reports, key=lambda r: r["process"].get("forked", False))
+        pool = self.pool(parent, "requests")
+        self.assertEqual(pool["chunks_in_use"], 0)
+        self.assertEqual(ledger.total(pool["stacks"], "live_bytes"), 0)
+        return done
+
 
 if __name__ == "__main__":
     ledger.main()

@@ -37,6 +37,12 @@ void HEAPLEDGER_POOL::deallocate(void* chunk) noexcept {
     analyzer_.freed(chunk, header(chunk));
     bypass_deallocate(chunk);
   } else {
+    if constexpr (moves_chunks) {
+      void* const own = analyzer_.chunk_at(chunk);
+      if (own == nullptr && chunk != nullptr) [[unlikely]]
+        return refuse_place(chunk);
+      chunk = own;
+    }
     const std::lock_guard hold(lock_);
     auto* const mine = threads_.here();
     if constexpr (Checks::ownership) {
@@ -68,6 +74,7 @@ void* HEAPLEDGER_POOL::begin(pool_detail::link* chunk, pool_detail::word taker, 
     ::new (static_cast<void*>(head)) Header;
   }
   analyzer_.allocated(static_cast<void*>(chunk), bytes, head);
+  if constexpr (moves_chunks) return analyzer_.place(chunk, bytes, layout::payload_bytes, layout::alignment, head);
   return chunk;
 }
 
@@ -91,6 +98,7 @@ Header* HEAPLEDGER_POOL::header(void* chunk) noexcept {
     return reinterpret_cast<Header*>(static_cast<char*>(chunk) -
                                      pool_detail::round_up(sizeof(Header), alignof(std::max_align_t)));
   } else {
+    if constexpr (moves_chunks) chunk = Analyzer::any_chunk_at(chunk);
     return layout::header_of(chunk);
   }
 }

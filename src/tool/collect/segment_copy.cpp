@@ -53,6 +53,7 @@ class checked_layout {
     add<wire::watch_slot>("watch slots", header.watch_slots, 0);
     add<wire::watch_arm>("watch arms", header.watch_arms, 0);
     add<wire::freer>("freers", header.freers, header.freer_count);
+    add<wire::writer_book>("writers' books", header.writer_books, header.writer_count);
     check_overlap();
     std::uint64_t total = 0;
     for (const auto& part : extents_) {
@@ -217,6 +218,7 @@ segment_copy copy_segment(const segment_file& file) {
   copy.outside_markers = read_outside_markers(file.path());
   read_region(file, header.pool_sites, header.pool_site_count, copy.pool_sites);
   read_region(file, header.freers, header.freer_count, copy.freers);
+  read_region(file, header.writer_books, header.writer_count, copy.writer_books);
   read_region(file, header.strings, header.string_bytes, copy.strings);
   return copy;
 }

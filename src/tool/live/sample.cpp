@@ -16,6 +16,8 @@ double value_of(const row& row, order by) {
       return row.rate.allocations;
     case order::peak:
       return static_cast<double>(row.count.peak_bytes);
+    case order::leaks:  // by verdict, then by bytes
+      return !row.leak ? 0 : 1e18 * (1 + static_cast<int>(row.leak->says)) + static_cast<double>(row.leak->bytes);
   }
   return 0;
 }

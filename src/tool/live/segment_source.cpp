@@ -14,6 +14,7 @@
 #include "tool/collect/scopes.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/collect/stack_tree.hpp"
+#include "tool/live/leak_marks.hpp"
 #include "tool/live/pools.hpp"
 #include "tool/live/source.hpp"
 
@@ -148,6 +149,7 @@ class segment_source : public source {
       to.stacks.push_back({.id = i, .name = {}, .count = count, .rate = {}});
     }
     if (has_scopes) add_scopes(by_kind, scopes, to);
+    add_leak_marks(to, file_, copy_, scopes);
   }
 
   void add_scopes(std::vector<counters>& by_kind, collect::scope_reader& scopes, sample& to) const {

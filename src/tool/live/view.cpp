@@ -56,6 +56,7 @@ constexpr std::array known_views = {
 }  // namespace
 
 bool view::sorts_by(order by) const {
+  if (by == order::leaks) return are_stacks;  // marked in front of their names
   return std::any_of(columns.begin(), columns.end(), [&](const column& each) { return each.sorts == by; });
 }
 
