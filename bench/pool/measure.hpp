@@ -145,7 +145,7 @@ pair_times time_pair(Subject& subject, order which, int threads, bool is_remote,
   round_trip trip;
   std::atomic<int> ready = 0;
   struct measured {
-    double seconds, trip_ns;
+    double seconds, trip_ns, later_ns;  // the word's way before and after
   };
   std::vector<std::vector<measured>> times(static_cast<std::size_t>(threads));
   auto body = [&](int thread) {
@@ -160,7 +160,8 @@ pair_times time_pair(Subject& subject, order which, int threads, bool is_remote,
         local(subject, sequence, rounds);
       }
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      if (turn >= 0) times[static_cast<std::size_t>(thread)].push_back({taken.count(), trip_ns});
+      const double later_ns = is_remote ? trip.measure(thread) : 0;
+      if (turn >= 0) times[static_cast<std::size_t>(thread)].push_back({taken.count(), trip_ns, later_ns});
     }
   };
   if (threads > 1) stay_on_processor(0);  // and asks what processors there are, before threads are born with one
@@ -178,8 +179,9 @@ pair_times time_pair(Subject& subject, order which, int threads, bool is_remote,
     double slowest = 0;
     for (const auto& of : times) slowest = std::max(slowest, of[turn].seconds);
     const double ns = slowest * 1e9 / rounds / depth;
-    const double trip_ns = times[0][turn].trip_ns;
-    if (trip_ns > disturbed_from_ns) continue;
+    const double trip_ns = times[0][turn].trip_ns, later_ns = times[0][turn].later_ns;
+    if (std::max(trip_ns, later_ns) > disturbed_from_ns || (trip_ns < far_from_ns) != (later_ns < far_from_ns))
+      continue;
     double& place = !is_remote ? best.ns : trip_ns < far_from_ns ? best.near_ns : best.far_ns;
     place = place == 0 ? ns : std::min(place, ns);
   }
