@@ -51,11 +51,13 @@ struct account_key {
   std::uint32_t node;    // index into nodes: the innermost frame; 0 is "no stack"
   std::uint32_t scope;   // index into scopes; 0 is the whole process
   std::uint32_t shared;  // cell + 1 that folds go to; 0 is none yet
-  std::uint32_t owner;   // writer + 1 that books into accounts[] itself; with owner_in_scope where scope is not 0
+  std::uint32_t owner;   // writer + 1 that books into accounts[] itself, in owner_writer; and flags
   std::uint64_t path;    // the probe's own: a hash of the stack
 };
 static_assert(sizeof(account_key) == 24);
-inline constexpr std::uint32_t owner_in_scope = std::uint32_t{1} << 31;
+inline constexpr std::uint32_t owner_in_scope = std::uint32_t{1} << 31;  // scope is not 0
+inline constexpr std::uint32_t owner_changed = std::uint32_t{1} << 30;   // accounts[] holds what others booked, too
+inline constexpr std::uint32_t owner_writer = owner_changed - 1;
 
 // A kind of scope: all scopes of one name below one parent kind. Element 0 is the whole process.
 enum class resource : std::uint32_t { live_bytes, allocated_bytes, allocations, count };
@@ -132,6 +134,15 @@ struct writer {
 };
 static_assert(sizeof(writer) == 512);
 
+// Who a writer is, and the cells that only it writes. A writer outlives its thread and serves a later one.
+struct writer_book {
+  std::uint32_t thread;  // record + 1 of the only thread that it has served, or several_threads
+  std::uint32_t reserved0;
+  std::uint64_t own_cells;  // the first of them in the low half, how many in the high; one store
+};
+static_assert(sizeof(writer_book) == 16);
+inline constexpr std::uint32_t several_threads = UINT32_MAX;
+
 // A named moment. Written once, `kind` last (release; the reader copies and takes what has a kind). What the books were
 // at a snapshot is in `snapshots`, as wire/snapshot.hpp says.
 enum class marker_kind : std::uint32_t { none, mark, snapshot };
@@ -176,7 +187,8 @@ struct pool_counters {
   std::uint64_t arenas;
   std::uint64_t sizes[32];  // by bit width
   std::uint64_t peak_page_bytes;
-  std::uint64_t reserved[7];
+  std::uint64_t moved;  // chunks that were ever given another place by the leak watch
+  std::uint64_t reserved[6];
 };
 static_assert(sizeof(pool_counters) == 384);
 
@@ -209,7 +221,9 @@ struct alignas(64) pool_site {
   std::uint64_t allocated_bytes;
   std::uint64_t frees;
   std::uint64_t freed_bytes;
-  std::uint64_t reserved[2];
+  std::uint32_t mark;  // written by the tool: the leak watch's suspect + 1, or 0
+  std::uint32_t reserved0;
+  std::uint64_t reserved;
 };
 static_assert(sizeof(pool_site) == 64);
 
@@ -297,6 +311,7 @@ struct segment_header {
   region pool_kinds, pools, pool_sites;
   region watch_marks, watch_suspects, watch_slots, watch_arms;  // see watch.hpp; their counts are in it too
   region freers;
+  region writer_books;  // as many as writers
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;

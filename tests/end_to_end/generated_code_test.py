@@ -13,7 +13,7 @@ PROBE = os.path.join(os.path.dirname(os.path.dirname(ledger.BIN)), "lib", "heapl
 C_FUNCTIONS = {"malloc", "calloc", "realloc", "reallocarray", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc",
                "pvalloc", "malloc_usable_size", "free_sized", "free_aligned_sized", "cfree"}
 EXEC_FUNCTIONS = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat", "posix_spawn",
-                  "posix_spawnp", "system", "popen"}
+                  "posix_spawnp", "system", "popen", "_Fork"}
 OPERATORS = re.compile(r"_Z(nw|na|dl|da)[A-Za-z0-9_]*$")
 FAST = ("malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "calloc")
 

@@ -78,16 +78,23 @@ struct books {
   }
 };
 
+// One event of so many bytes.
+HL_HOT __m128i event_of(std::uint64_t bytes) {
+  alignas(16) static constexpr std::uint64_t one[2] = {1, 0};
+  return _mm_or_si128(_mm_slli_si128(_mm_cvtsi64_si128(static_cast<long long>(bytes)), 8),
+                      _mm_load_si128(reinterpret_cast<const __m128i*>(one)));
+}
+
 // A pair of counters that a kill finds both old or both new.
 HL_HOT void add_pair(std::uint64_t& count, std::uint64_t bytes) {
   auto* pair = reinterpret_cast<__m128i*>(&count);
-  const __m128i delta = _mm_set_epi64x(static_cast<long long>(bytes), 1);
+  const __m128i delta = event_of(bytes);
   _mm_store_si128(pair, _mm_add_epi64(_mm_load_si128(pair), delta));
 }
 
 HL_HOT void take_back_pair(std::uint64_t& count, std::uint64_t bytes) {
   auto* pair = reinterpret_cast<__m128i*>(&count);
-  const __m128i delta = _mm_set_epi64x(static_cast<long long>(bytes), 1);
+  const __m128i delta = event_of(bytes);
   _mm_store_si128(pair, _mm_sub_epi64(_mm_load_si128(pair), delta));
 }
 

@@ -7,7 +7,7 @@ namespace heapledger::probe {
 namespace {
 
 wire::cell& own_cell(books& own, std::uint32_t account) {
-  if ((segment.account_keys[account].owner & ~wire::owner_in_scope) == own.writer_id) return segment.accounts[account];
+  if ((segment.account_keys[account].owner & wire::owner_writer) == own.writer_id) return segment.accounts[account];
   wire::cell& delta = own.deltas[delta_slot(own, account)];
   return HL_LIKELY(delta.id == account + 1) ? delta : delta_cell_slow(own, account);
 }

@@ -95,7 +95,7 @@ struct top_options {
   std::uint32_t count = 0;  // 0: no limit
   std::uint32_t top = 10;
   std::string by = "live";    // live growth churn peak
-  std::string per = "stack";  // stack thread scope
+  std::string per = "stack";  // the name of one of live::views()
   bool json = false;
   bool text = false;
 };
@@ -120,6 +120,13 @@ struct leaks_options {
   std::vector<std::string> debug_paths;
 };
 int leaks(const leaks_options& options);
+
+struct watch_switch_options {
+  std::string pid;
+  bool on = false;  // start, or stop
+  bool quiet = false;
+};
+int switch_watch(const watch_switch_options& options);
 
 struct doctor_options {
   std::string program;  // optional: check whether this program can be profiled

@@ -114,6 +114,7 @@ struct stack_entry {
   std::uint32_t node = 0;
   std::vector<std::string> scope;  // outermost first; empty: the whole process
   counters count;
+  std::uint32_t thread = none;  // index into threads, of the only one that allocated here; none: several, or unknown
   bool operator==(const stack_entry&) const = default;
 };
 
@@ -154,6 +155,16 @@ struct thread_info {
   std::uint64_t allocated_bytes = 0;
   std::uint64_t freed_bytes = 0;
   bool operator==(const thread_info&) const = default;
+};
+
+// What one of several threads allocated from a stack. What lives of it is not known: a free is booked to the stack.
+struct thread_share {
+  std::uint32_t stack = 0;   // index into stacks, of one without a thread
+  std::uint32_t thread = 0;  // index into threads
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t temporaries = 0;
+  bool operator==(const thread_share&) const = default;
 };
 
 struct size_bucket {
@@ -273,7 +284,7 @@ struct profiler_info {
 // What the leak watch says of one stack. Bytes are estimates with their 95 % interval; of retention and suspects, what
 // has grown.
 struct leak_entry {
-  std::uint32_t stack = 0;             // stack_entry::id
+  std::uint32_t stack = 0;             // stack_entry::id; of no account where the blocks are a pool's
   std::string verdict;                 // leak, retention or suspect
   std::vector<std::string> witnesses;  // of a leak: stale, and unreachable or reachable
   std::int64_t bytes = 0;
@@ -289,6 +300,8 @@ struct leak_entry {
   std::uint64_t least_bytes = 0;   // sizes of watched blocks
   std::uint64_t most_bytes = 0;
   bool growth_stopped = false;
+  std::optional<std::uint32_t> pool = {};  // index into pools: the blocks are chunks of these
+  std::uint32_t node = 0;                  // then: where they are taken
   bool operator==(const leak_entry&) const = default;
 };
 
@@ -328,6 +341,7 @@ struct profile {
   std::vector<pool_info> pools;
   std::vector<freer_info> freers;
   std::vector<thread_info> threads;
+  std::vector<thread_share> thread_shares;  // by rising stack; together never more than the stack's counters
   std::vector<size_bucket> sizes;
   std::vector<timeline_point> timeline;
   std::optional<memory_map> memory;       // as last seen
