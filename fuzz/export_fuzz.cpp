@@ -1,10 +1,12 @@
-// Any profile that is accepted can be exported in every format, and compared with itself and with nothing.
+// Any profile that is accepted can be exported in every format, put into a page, and compared with itself and with
+// nothing.
 #include <string_view>
 
 #include "tool/diff/compare.hpp"
 #include "tool/diff/rank.hpp"
 #include "tool/export/format.hpp"
 #include "tool/export/heaptrack_plan.hpp"
+#include "tool/html/data.hpp"
 #include "tool/profile/container.hpp"
 #include "tool/profile/error.hpp"
 #include "tool/profile/payload.hpp"
@@ -49,6 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     return 0;
   }
   export_all(given);
+  html::page_data(given);
+  html::page_data(given, given);
+  html::page_data(profile(), given);
   compare(given, given);
   compare(given, profile());
   compare(profile(), given);

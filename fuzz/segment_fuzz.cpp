@@ -54,6 +54,13 @@ void repair(std::string& file) {
   place<wire::pool_kind>(header.pool_kinds, header.pool_kind_count, at, 1);
   place<wire::pool>(header.pools, header.pool_count, at, 1);
   place<wire::pool_site>(header.pool_sites, header.pool_site_count, at, 1);
+  place<wire::freer>(header.freers, header.freer_count, at, 1);
+  place<wire::writer_book>(header.writer_books, header.writer_count, at, 1);
+  std::uint32_t none_read = 0;
+  place<std::uint32_t>(header.watch_marks, none_read, at, 1);
+  place<wire::watch_suspect>(header.watch_suspects, none_read, at, 1);
+  place<wire::watch_slot>(header.watch_slots, none_read, at, 1);
+  place<wire::watch_arm>(header.watch_arms, none_read, at, 1);
   file.resize(std::max(file.size(), at));
   std::memcpy(file.data(), &header, sizeof header);
 }
@@ -70,13 +77,19 @@ void check(const profile& result) {
   }
   for (const auto& location : result.locations)
     require(location.module == none || location.module < result.modules.size());
-  for (const auto& stack : result.stacks) require(stack.node < result.nodes.size());
+  for (const auto& stack : result.stacks) {
+    require(stack.node < result.nodes.size());
+    require(stack.thread == none || stack.thread < result.threads.size());
+  }
+  for (const auto& share : result.thread_shares)
+    require(share.stack < result.stacks.size() && share.thread < result.threads.size());
   for (const auto& marker : result.markers) {
     require(!marker.name.empty());
     require(!marker.snapshot || *marker.snapshot < result.snapshots.size());
   }
   for (const auto& snapshot : result.snapshots)
     for (const auto& change : snapshot.changes) require(change.stack < result.stacks.size());
+  format::check(result);
   format::encode(result);  // a profile that may be written, and so read
   for (const auto& scope : result.scopes) require(!scope.path.empty());
   result.totals();  // under UBSan: no overflow
@@ -87,6 +100,11 @@ void check(const profile& result) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0 || size > input_limit) return 0;
   std::string file(reinterpret_cast<const char*>(data + 1), size - 1);
+  std::string marks;  // what a command wrote beside it
+  if (const std::size_t count = data[0] / 2; count != 0 && file.size() > count * sizeof(wire::marker)) {
+    marks = file.substr(file.size() - count * sizeof(wire::marker));
+    file.resize(file.size() - marks.size());
+  }
   if (data[0] % 2 == 0) repair(file);
 
   static const int fd = ::memfd_create("segment", MFD_CLOEXEC);
@@ -94,7 +112,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(fd >= 0 && ::ftruncate(fd, 0) == 0 &&
           ::pwrite(fd, file.data(), file.size(), 0) == static_cast<ssize_t>(file.size()));
   try {
-    check(collect::to_profile(collect::copy_segment(collect::segment_file(path))));
+    auto copy = collect::copy_segment(collect::segment_file(path));
+    copy.outside_markers = std::move(marks);
+    check(collect::to_profile(copy));
   } catch (const input_error&) {
   }
   return 0;

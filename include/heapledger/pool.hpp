@@ -101,7 +101,7 @@ class pool {
   static constexpr bool moves_chunks =
       pool_detail::moves<Analyzer, Header> && !Options.bypass && Options.tool == memory_tool::none;
 
-  HEAPLEDGER_POOL_HOT void* begin(pool_detail::link* chunk, std::size_t bytes) noexcept;
+  HEAPLEDGER_POOL_HOT void* begin(pool_detail::link* chunk, pool_detail::word taker, std::size_t bytes) noexcept;
   HEAPLEDGER_POOL_HOT void end(void* chunk) noexcept;
   static void* bypass_allocate() noexcept;
   static void bypass_deallocate(void* chunk) noexcept;

@@ -51,11 +51,13 @@ struct account_key {
   std::uint32_t node;    // index into nodes: the innermost frame; 0 is "no stack"
   std::uint32_t scope;   // index into scopes; 0 is the whole process
   std::uint32_t shared;  // cell + 1 that folds go to; 0 is none yet
-  std::uint32_t owner;   // writer + 1 that books into accounts[] itself; with owner_in_scope where scope is not 0
+  std::uint32_t owner;   // writer + 1 that books into accounts[] itself, in owner_writer; and flags
   std::uint64_t path;    // the probe's own: a hash of the stack
 };
 static_assert(sizeof(account_key) == 24);
-inline constexpr std::uint32_t owner_in_scope = std::uint32_t{1} << 31;
+inline constexpr std::uint32_t owner_in_scope = std::uint32_t{1} << 31;  // scope is not 0
+inline constexpr std::uint32_t owner_changed = std::uint32_t{1} << 30;   // accounts[] holds what others booked, too
+inline constexpr std::uint32_t owner_writer = owner_changed - 1;
 
 // A kind of scope: all scopes of one name below one parent kind. Element 0 is the whole process.
 enum class resource : std::uint32_t { live_bytes, allocated_bytes, allocations, count };
@@ -131,6 +133,15 @@ struct writer {
   std::uint64_t sizes[size_buckets];
 };
 static_assert(sizeof(writer) == 512);
+
+// Who a writer is, and the cells that only it writes. A writer outlives its thread and serves a later one.
+struct writer_book {
+  std::uint32_t thread;  // record + 1 of the only thread that it has served, or several_threads
+  std::uint32_t reserved0;
+  std::uint64_t own_cells;  // the first of them in the low half, how many in the high; one store
+};
+static_assert(sizeof(writer_book) == 16);
+inline constexpr std::uint32_t several_threads = UINT32_MAX;
 
 // A named moment. Written once, `kind` last (release; the reader copies and takes what has a kind). What the books were
 // at a snapshot is in `snapshots`, as wire/snapshot.hpp says.
@@ -245,6 +256,7 @@ enum class loss : std::uint32_t {
   markers_full,       // marks and snapshots that the table could not take
   snapshots_full,     // snapshots that had no room, and were kept as marks
   pools_full,         // pools, or stacks in them, that could not be shown
+  freers_full,        // frees in other scopes whose pair of scopes had no room: they are one pair
   count
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
@@ -252,7 +264,7 @@ inline constexpr const char* loss_names[loss_count] = {
     "nodes_full",      "accounts_full",     "cells_full",       "threads_full", "modules_full",
     "stack_cut_depth", "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",
     "foreign_frees",   "inherited_frees",   "overflow_size",    "errors_full",  "segment_full",
-    "scopes_full",     "markers_full",      "snapshots_full",   "pools_full",
+    "scopes_full",     "markers_full",      "snapshots_full",   "pools_full",   "freers_full",
 };
 
 enum class fold_state : std::uint32_t { idle, valid };
@@ -299,6 +311,7 @@ struct segment_header {
   region pool_kinds, pools, pool_sites;
   region watch_marks, watch_suspects, watch_slots, watch_arms;  // see watch.hpp; their counts are in it too
   region freers;
+  region writer_books;  // as many as writers
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;

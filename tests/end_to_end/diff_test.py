@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 
 import ledger
 
@@ -72,6 +73,14 @@ class Diff(ledger.Case):
                     self.assertEqual(done.err.count(b"heapledger: worse: "), status, done)
                 self.assertEqual(json.loads(done.out)["worse"], bool(status))
         self.assertEqual(self.diff("--fail-above", "0", "--fail-above", "live=0", old=self.new, new=self.old).status, 0)
+
+    def test_the_next_step_works_as_it_is_written(self):
+        last = [line for line in self.diff().out.decode().splitlines() if "html --diff" in line]
+        self.assertEqual(len(last), 1)
+        page = self.path("changes.html")
+        done = ledger.execute([ledger.BIN, *shlex.split(last[0])[1:], "-o", page])
+        self.assertEqual(done.status, 0, done)
+        self.assertTrue(os.path.exists(page))
 
     def test_what_cannot_be_compared_is_said(self):
         for options, status in ((["--fail-above", "lots"], 2), (["--by", "size"], 2)):

@@ -194,6 +194,53 @@ class Totals(Exports):
         text, _ = self.heaptrack(self.export("heaptrack", profile))
         self.assertIn("scope " + scoped[0]["scope"][0], text)
 
+    def allocated_by_label(self, profile):
+        sums = {}
+        for sample in self.pprof_by_go(self.export("pprof", profile))["stacks"]:
+            label, = sample["Thread"]
+            one = sums.setdefault(label, [0] * 6)
+            for i, value in enumerate(sample["Values"]):
+                one[i] += value
+        return sums
+
+    def test_threads_are_labels(self):
+        """What a thread allocated is counted twice by the probe: by stack, and in the thread's own totals."""
+        for command in ([ledger.program("books_threads"), self.path("books"), "3", "2000"],
+                        [ledger.program("markers"), "threads"], [ledger.program("scopes"), "nested"]):
+            profile = self.profile(command).files[0]
+            report = ledger.report(profile)
+            own = collections.Counter()
+            for thread in report["threads"]:
+                name = thread["name"].replace("\x1b", "\\x1b")  # one of them is an order to a terminal
+                own[f"{name} {thread['tid']}"] += thread["allocations"]
+            by_tid = collections.Counter()
+            for stack in report["stacks"]:
+                by_tid[stack.get("tid")] += stack["allocations"]
+            self.assertIn(report["process"]["pid"], by_tid)
+            self.assertLessEqual(by_tid[report["process"]["pid"]], report["threads"][0]["allocations"])
+            shown = self.allocated_by_label(profile)
+            several = shown.pop("several", [0] * 6)
+            self.assertEqual(several[:3], [0, 0, 0], command)
+            self.assertEqual({label: sums[0] for label, sums in shown.items()}, {k: v for k, v in own.items() if v})
+            self.assertEqual([sum(sums[i] for sums in [several, *shown.values()]) for i in (3, 5)],
+                             [report["totals"]["peak_bytes"], report["totals"]["live_bytes"]])
+
+    def test_threads_that_are_not_known_are_several(self):
+        """Threads one after another share books, as scopes share accounts: no label says more than the thread did."""
+        code = ("import threading\n"
+                "for i in range(6):\n"
+                "  t = threading.Thread(target=lambda: [bytes(1000 + i) for i in range(500)]); t.start(); t.join()")
+        for command in (["python3", "-c", code], [ledger.program("scopes"), "threads"]):
+            profile = self.profile(command, env={"PYTHONMALLOC": "malloc"}).files[0]
+            report = ledger.report(profile)
+            own = {f"{thread['name']} {thread['tid']}": thread for thread in report["threads"]}
+            shown = self.allocated_by_label(profile)
+            self.assertEqual(sum(sums[0] for sums in shown.values()), report["totals"]["allocations"])
+            self.assertGreaterEqual(shown.pop("several")[0], 6 * 500)
+            for label, sums in shown.items():
+                self.assertLessEqual(sums[0], own[label]["allocations"])
+                self.assertLessEqual(sums[1], own[label]["allocated_bytes"])
+
     def test_inlined_frames_and_build_ids_reach_pprof(self):
         profile = self.profile([ledger.program("regression_after")]).files[0]
         report = ledger.report(profile)

@@ -12,6 +12,7 @@ import (
 type stack struct {
 	Values []int64
 	Scope  []string
+	Thread []string
 	Frames []string
 	Lines  []int64
 }
@@ -35,7 +36,7 @@ func main() {
 	}
 	stacks := []stack{}
 	for _, sample := range read.Sample {
-		one := stack{Values: sample.Value, Scope: sample.Label["scope"]}
+		one := stack{Values: sample.Value, Scope: sample.Label["scope"], Thread: sample.Label["thread"]}
 		for _, place := range sample.Location {
 			for _, line := range place.Line {
 				one.Frames = append(one.Frames, line.Function.Name)

@@ -117,6 +117,25 @@ class Live(ledger.Case):
                 last = [json.loads(line) for line in watcher.stdout][-1]
         self.assertEqual((last["state"], last["live_bytes"], last["allocations"]), ("ended", 19200, 1200))
 
+    def test_a_program_that_goes_on_as_another(self):
+        """exec: the books that are watched are at their end, and the next look finds the new program's."""
+        script = f'echo ready; read -r _; exec "{MARKERS}" steps'
+        with subprocess.Popen([ledger.BIN, "run", "-q", "-o", self.path("p.hlp"), "--", "sh", "-c", script],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ledger.plain_environment()) as run:
+            self.assertEqual(run.stdout.readline(), b"ready\n")
+            pid, = ledger.children_under_probe(run.pid)
+            with subprocess.Popen([ledger.BIN, "top", "--json", "--interval", "50", str(pid)],
+                                  stdout=subprocess.PIPE, env=ledger.plain_environment()) as watcher:
+                self.assertEqual(json.loads(watcher.stdout.readline())["state"], "running")
+                run.stdin.write(b"\n")
+                run.stdin.flush()
+                last = [json.loads(line) for line in watcher.stdout][-1]
+            self.assertEqual((last["state"], watcher.returncode), ("replaced", 0))
+            self.assertEqual(run.stdout.readline(), b"ready\n")
+            now, = self.samples("--count", 1, pid)
+            self.assertEqual((now["state"], now["live_bytes"]), ("running", 6400))
+            run.stdin.close()
+
     def test_threads_and_scopes(self):
         threads = self.start("threads")
         sample, = self.samples("--count", 1, "--per", "thread", threads.pid)
@@ -127,6 +146,9 @@ class Live(ledger.Case):
         sample, = self.samples("--count", 1, "--per", "scope", scopes.pid)
         self.assertEqual([(s["name"], s["live_bytes"]) for s in sample["scopes"] if s["live_bytes"]],
                          [("request", 32000)])
+        sample, = self.samples("--count", 1, "--per", "scope", "--by", "peak", scopes.pid)
+        self.assertEqual(sample["scopes"][0]["name"], "request")
+        self.assertEqual(sum(s["peak_bytes"] for s in sample["scopes"] if " / " not in s["name"]), sample["peak_bytes"])
         sample, = self.samples("--count", 1, scopes.pid)
         self.assertEqual(sample["stacks"][0]["scope"], ["request"])
 

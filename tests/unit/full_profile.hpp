@@ -76,6 +76,9 @@ inline profile full_profile() {
               {.owner = {"request", "index"}, .by = {"request"}, .frees = 1ULL << 40}};
   p.threads = {{4711, "caf\xc3\xa9", 0, {}, 1005, 1000, 4295031320, 2147547648},
                {4712, "worker", 1'000'000, 2'000'000, 2, 5, 32, 4104}};
+  p.stacks[0].thread = 0;
+  p.stacks[3].thread = 1;
+  p.thread_shares = {{2, 0, 3, 1 << 20, 1}, {2, 1, 1, 1ULL << 31, 0}};
   p.sizes = {{0, 0, 1}, {16, 31, 1001}, {1ULL << 63, UINT64_MAX, 1}};
   p.timeline = {{0, 0, 0, 0, 1 << 20}, {100'000'000, 4096, 3, 700, 3 << 20}, {200'000'000, -8, -1, 1007, 2 << 20}};
   p.memory = memory_map{2'500'000'000, 36, 1, 2, 3, 4, 5, 6, 15};

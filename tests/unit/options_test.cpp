@@ -272,7 +272,7 @@ TEST(top_options, are_taken) {
   EXPECT_EQ(options.per, "thread");
   EXPECT_TRUE(std::get<top_options>(parsed({"top"})).what.empty());
   EXPECT_SAYS(refusal({"top", "--by", "size"}), "live, growth, churn, peak");
-  EXPECT_SAYS(refusal({"top", "--per", "scope", "--by", "peak"}), "--per stack");
+  EXPECT_SAYS(refusal({"top", "--per", "thread", "--by", "peak"}), "threads have no peak");
   EXPECT_SAYS(refusal({"top", "--interval", "1"}), "--interval");
 }
 

@@ -1,5 +1,11 @@
 #include <gtest/gtest.h>
+#include <wchar.h>
+#include <wctype.h>
 
+#include <clocale>
+
+#include "tool/report/code_width.hpp"
+#include "tool/report/marker_table.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
 
@@ -59,6 +65,56 @@ TEST(printable, cuts_between_characters) {
   EXPECT_EQ(cut_right("abcd", 3), "...");
   EXPECT_EQ(cut_left("abcd", 2), "..");
   EXPECT_EQ(padded("\u00e4", 3), "\u00e4  ");
+}
+
+TEST(printable, wide_characters_take_two_columns) {
+  EXPECT_EQ(columns("\u8a18\u61b6"), 4U);
+  EXPECT_EQ(columns("e\u0301"), 1U);
+  EXPECT_EQ(cut_right("\u8a18\u61b6\u9818\u57df", 7), "\u8a18\u61b6...");
+  EXPECT_EQ(cut_right("\u8a18\u61b6\u9818\u57df", 6), "\u8a18...");  // half a character is none
+  EXPECT_EQ(cut_left("\u8a18\u61b6\u9818\u57df", 6), "...\u57df");
+  EXPECT_EQ(cut_left("abcde\u0301fgh", 6), "...fgh");
+  EXPECT_EQ(padded("\u8a18", 4), "\u8a18  ");
+  EXPECT_EQ(columns("\xe8\xa8"), 1U);
+}
+
+// The C library's table is another one. Its newer versions differ in single signs; letters do not change.
+TEST(printable, widths_are_those_of_the_c_library) {
+  const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  ASSERT_NE(utf8, nullptr);
+  const locale_t before = uselocale(utf8);
+  std::size_t compared = 0;
+  for (wchar_t c = 0x20; c < 0x2fa1e; ++c) {
+    if (iswalpha(c) == 0 || wcwidth(c) < 0) continue;
+    const bool is_mark =
+        c >= 0x1160 && c <= 0x11ff;  // the inner letters of Hangul, which join in a terminal of theirs only
+    if (is_mark || wcwidth(c) == 0) continue;
+    EXPECT_EQ(code_width(static_cast<std::uint32_t>(c)), static_cast<std::size_t>(wcwidth(c)))
+        << static_cast<std::uint32_t>(c);
+    ++compared;
+  }
+  for (wchar_t c = 0x300; c <= 0x36f; ++c) EXPECT_EQ(code_width(static_cast<std::uint32_t>(c)), 0U);
+  uselocale(before);
+  freelocale(utf8);
+  EXPECT_GT(compared, 100'000U);
+}
+
+TEST(marker_line, names_stand_below_their_moments) {
+  profile p;
+  p.process.duration_ns = 1000;
+  const auto mark = [&](std::int64_t at, const char* name) {
+    p.markers.push_back({.name = name, .time_ns = at, .live_bytes = 0, .live_blocks = 0, .snapshot = {}});
+  };
+  EXPECT_EQ(marker_line(p, 40, false), "");
+  mark(0, "start");
+  mark(250, "a long name of a moment");
+  mark(500, "x");
+  mark(510, "on top of x");
+  mark(1000, "end");
+  EXPECT_EQ(marker_line(p, 40, false), "^start    ^a lon... ^                  ^");
+  EXPECT_EQ(marker_line(p, 0, false), "");
+  p.process.duration_ns = 0;
+  EXPECT_EQ(marker_line(p, 40, false), "");
 }
 
 TEST(printable, quotes_for_a_shell) {

@@ -105,6 +105,8 @@ class segment_builder {
     header.watch.slot_count = place(file, header.watch_slots, watch_slots);
     place(file, header.watch_arms, watch_arms);
     header.freer_count = place(file, header.freers, freers);
+    writer_books.resize(writers.size());
+    place(file, header.writer_books, writer_books);
     header.file_bytes = file.size();
     if (change_header != nullptr) change_header(header);
     std::memcpy(file.data(), &header, sizeof header);
@@ -131,6 +133,7 @@ class segment_builder {
   std::vector<wire::watch_slot> watch_slots;
   std::vector<wire::watch_arm> watch_arms;
   std::vector<wire::freer> freers = {wire::freer{}};
+  std::vector<wire::writer_book> writer_books;
   std::string strings;
   std::string snapshots;
   void (*change_header)(wire::segment_header&) = nullptr;  // the last word before the header is written

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { growthIsTheDifference } from "./browser_compared.mjs";
+import { everyViewShows, leaksAreTold, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
 
 const [file, reportFile, oldFile] = process.argv.slice(2);
 const address = pathToFileURL(file).href;
@@ -205,49 +207,6 @@ async function stackIsCopied() {
   assert.equal(copied === "" ? 0 : copied.split("\n").length, stack.frames.length + stack.scope.length);
 }
 
-async function everyViewShows() {
-  const views = await page.$$eval(".tabs [data-view]", (tabs) => tabs.map((tab) => tab.dataset.view));
-  for (const known of ["scopes", "pools"]) assert.equal(views.includes(known), report[known] !== undefined, known);
-  for (const view of views.filter((each) => !["flame", "functions", "stacks"].includes(each))) {
-    await page.click(`[data-view=${view}]`);
-    await settled();
-    assert.ok((await page.textContent("main")).length > 20, view);
-    for (const width of [1600, 420]) {
-      await page.setViewportSize({ width, height: 800 });
-      await settled();
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(wide <= width, `${view} is ${wide} pixels wide in a window of ${width}`);
-    }
-    await page.setViewportSize({ width: 1280, height: 800 });
-  }
-}
-
-async function poolsAreTold() {
-  await page.click("[data-view=pools]");
-  await settled();
-  const text = await page.textContent("main");
-  for (const pool of report.pools) {
-    for (const number of [pool.chunks_in_use, pool.allocations, pool.frees]) {
-      assert.ok(text.includes(number.toLocaleString("en-US")), `${pool.name}: ${number}`);
-    }
-    assert.ok(text.includes(pool.name), pool.name);
-    for (const stack of pool.stacks) {
-      const taker = stack.frames.find((frame) => frame.function && !frame.function.includes("heapledger::p"));
-      assert.ok(text.includes(taker.function), taker.function);
-    }
-  }
-}
-
-async function leaksAreTold() {
-  await page.click("[data-view=leaks]");
-  await settled();
-  const told = await page.evaluate(() => window.heapledger.profile.leaks);
-  const cards = await page.$$eval("main .card", (all) => all.map((card) => card.textContent));
-  assert.equal(cards.length, told.leaks.length);
-  assert.ok(told.leaks.length > 0);
-  for (const leak of told.leaks) assert.ok(cards.some((card) => card.includes(leak.blocks.toLocaleString("en-US"))), leak.stack);
-}
-
 async function nothingWasInjected() {
   const found = await page.evaluate(() => ({
     images: document.images.length, scripts: document.scripts.length, title: document.title, links: document.querySelectorAll("[onerror],iframe,object,embed").length,
@@ -256,48 +215,18 @@ async function nothingWasInjected() {
   assert.match(found.title, /: memory, heapledger$/);
 }
 
-const keys = { peak: "peak_bytes", live: "live_bytes", allocated: "allocated_bytes", count: "allocations", temporary: "temporaries" };
-
-// Growth in all, and by function, added up anew from both reports.
-async function growthIsTheDifference(old) {
-  for (const [by, key] of Object.entries(keys)) {
-    await page.click(`.measures [data-choice=${by}]`);
-    await settled();
-    const grown = await page.evaluate(() => window.heapledger.model.growth().total[0]);
-    assert.equal(grown, report.totals[key] - old.totals[key], by);
-  }
-  await page.click(".measures [data-choice=allocated]");
-  await page.click("[data-view=functions]");
-  await settled();
-  const rows = await page.$$eval(".table-row", (list) => list.map((row) => [row.querySelector(".name").title, row.children[1].firstChild.title]));
-  const sum = (of, name) => of.stacks.filter((stack) => has(stack, name)).reduce((all, stack) => all + stack.allocated_bytes, 0);
-  let seen = 0;
-  for (const [name, growth] of rows.filter(([one]) => /^\w+(::\w+)*\(.*\)$/.test(one) || one === "main")) {
-    assert.equal(growth, `${(sum(report, name) - sum(old, name)).toLocaleString("en-US")} bytes`, name);
-    ++seen;
-  }
-  assert.ok(seen > 0);
-  await page.click("[data-view=flame]");
-  await settled();
-  const { x, y } = await page.$eval(".flame-page canvas", (canvas) => canvas.getBoundingClientRect().toJSON());
-  await page.mouse.move(x + 50, y + 9);
-  await settled();
-  assert.ok((await page.textContent(".hint-box:not([hidden])")).includes(`${old.totals.allocated_bytes.toLocaleString("en-US")} bytes before`));
-  await page.click("[data-view=stacks]");
-  await page.click("[data-view=overview]");
-  await settled();
-}
-
+const opened = { page, settled, report, has };
 try {
   await tilesAreTheTotals();
   if (oldFile) {
-    await growthIsTheDifference(JSON.parse(readFileSync(oldFile, "utf8")));
+    await growthIsTheDifference(opened, JSON.parse(readFileSync(oldFile, "utf8")));
   } else {
     await onePageOfOneProfile();
   }
-  await everyViewShows();
-  if (report.pools) await poolsAreTold();
-  if (await page.$("[data-view=leaks]")) await leaksAreTold();
+  await everyViewShows(opened);
+  await sizesAndLivesAreTold(opened);
+  if (report.pools) await poolsAreTold(opened);
+  if (await page.$("[data-view=leaks]")) await leaksAreTold(opened);
   await nothingWasInjected();
   assert.deepEqual(troubles, []);
 } catch (error) {

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { stackValues } from "../src/model/measure";
 import { functionName, type Profile } from "../src/model/profile";
 import { matcher, search, stacksIn } from "../src/model/search";
-import { CallTree, MergedTree, type Tree } from "../src/model/tree";
+import { MergedTree } from "../src/model/merged_tree";
+import { CallTree, type Tree } from "../src/model/tree";
 import { forTopmost, sitePlaces, sumFunctions, weigh, type Weights } from "../src/model/weights";
 import { layOut, spanOf } from "../src/view/flame_layout";
 import { stackText } from "../src/view/stack_list";
@@ -28,7 +29,7 @@ function shape(profile: Profile, tree: Tree, node = tree.root, deepest = 9): str
 }
 
 test("the call tree holds every stack, larger ones first", () => {
-  assert.equal(shape(small, new CallTree(small, weights(small))),
+  assert.equal(shape(small, new CallTree(small, { shown: weights(small) })),
     "everything 100 (main 100 (load 70 (parse 70 (malloc 70)) walk 30 (walk 20 (walk 20 (malloc 20)) load 10)))");
 });
 
@@ -55,21 +56,47 @@ test("a stack that is nothing but machinery belongs to where it allocates", () =
 
 test("the inverted tree begins where memory is allocated", () => {
   const all = weights(small);
-  assert.equal(shape(small, MergedTree.inverted(small, all, all.site)),
+  assert.equal(shape(small, MergedTree.inverted(small, { shown: all }, "site")),
     "everything 100 (parse 70 (load 70 (main 70)) walk 20 (walk 20 (walk 20 (main 20))) load 10 (walk 10 (main 10)))");
 });
 
 test("callers and callees of one function", () => {
   const all = weights(small);
   const load = functionIndex(small, "load");
-  const roots = { nodes: [] as number[], values: [] as number[] };
-  forTopmost(small, (node, fn) => {
-    if (fn !== load) return;
-    roots.nodes.push(node);
-    roots.values.push(all.total[node]!);
-  });
-  assert.equal(shape(small, new MergedTree(small, all, "callers", load, roots)), "load 80 (main 70 walk 10 (main 10))");
-  assert.equal(shape(small, new MergedTree(small, all, "callees", load, roots)), "load 80 (parse 70 (malloc 70))");
+  const roots: number[] = [];
+  forTopmost(small, (node, fn) => fn === load && roots.push(node));
+  assert.equal(shape(small, new MergedTree(small, { shown: all }, "callers", load, roots)), "load 80 (main 70 walk 10 (main 10))");
+  assert.equal(shape(small, new MergedTree(small, { shown: all }, "callees", load, roots)), "load 80 (parse 70 (malloc 70))");
+});
+
+test("of two profiles, merged nodes know what was before and after", () => {
+  const paths = [["main", "load", "parse"], ["main", "walk", "parse"], ["main", "gone"]];
+  const [after, before] = [[30, 5, 0], [10, 20, 7]];
+  const both = sample(paths.map((path, i) => ({ path, peak: Math.max(after![i]!, before![i]!) })));
+  const of = (values: number[]): Weights => weigh(both, Float64Array.from(values), sitePlaces(both), null);
+  const columns = { shown: weights(both), growth: of(after!.map((value, i) => value - before![i]!)), after: of(after!) };
+  const tree = MergedTree.inverted(both, columns, "site");
+  const told = (node: number): unknown => [functionName(both, tree.fn(node)), tree.value(node), tree.growth(node), tree.after(node)];
+  const children = Array.from(tree.children(tree.root));
+  assert.deepEqual([tree.root, ...children].map(told), [["everything", 57, -2, 35], ["parse", 50, 5, 35], ["gone", 7, -7, 0]]);
+  assert.deepEqual(Array.from(tree.children(children[0]!)).map(told), [["load", 30, 20, 30], ["walk", 20, -15, 5]]);
+  assert.equal(new CallTree(both, columns).growth(0), -2);
+});
+
+test("a tree may grow in steps, and another in between", () => {
+  const wide = sample([...Array(14400)].map((_, i) => ({ path: ["main", `f${i % 120}`, `g${Math.floor(i / 120)}`, "take"], peak: 1 + (i % 5) })));
+  const all = weights(wide);
+  const take = [...Array(wide.nodes.count).keys()].filter((node) => wide.nodes.fn[node] === functionIndex(wide, "take"));
+  const grown = (steps: boolean): unknown => {
+    const tree = new MergedTree(wide, { shown: all }, "callers", 0, take);
+    const other = new MergedTree(wide, { shown: all }, "callees", 0, [0]);
+    let stops = 0;
+    while (steps && !tree.prepare(tree.root, 0)) if (++stops === 3) other.children(other.root);
+    assert.ok(!steps || stops >= 3, `${stops} stops`);
+    const children = tree.children(tree.root);
+    return [children.length, Array.from(children).slice(0, 50).map((node) => [tree.fn(node), tree.value(node)]), Array.from(other.children(0)).map((node) => other.value(node))];
+  };
+  assert.deepEqual(grown(true), grown(false));
 });
 
 test("a search finds functions, files and modules, and knows their share", () => {
@@ -87,13 +114,13 @@ test("only what was found", () => {
   const all = weights(small);
   const chosen = stacksIn(small, search(small, all, matcher("walk")!).nodes);
   assert.deepEqual([...chosen], [0, 0, 1, 1]);
-  assert.equal(shape(small, new CallTree(small, weights(small, chosen))),
+  assert.equal(shape(small, new CallTree(small, { shown: weights(small, chosen) })),
     "everything 30 (main 30 (walk 30 (walk 20 (walk 20 (malloc 20)) load 10)))");
 });
 
 test("values below zero do not take room from others", () => {
   const odd = sample([{ path: ["main", "a"], peak: 50 }, { path: ["main", "b"], peak: -20 }]);
-  const tree = new CallTree(odd, weights(odd));
+  const tree = new CallTree(odd, { shown: weights(odd) });
   assert.equal(shape(odd, tree), "everything 30 (main 30 (a 50))");
   const boxes = layOut(tree, { begin: 0, end: 30 }, 300, 99);
   assert.deepEqual(boxes.map((box) => box.width), [300, 300, 300]);
@@ -101,7 +128,7 @@ test("values below zero do not take room from others", () => {
 
 test("boxes lie within their callers, and nothing too narrow is drawn by itself", () => {
   const many = sample([...Array(1000)].map((_, i) => ({ path: ["main", `f${i}`], peak: i === 0 ? 9000 : 1 })));
-  const tree = new CallTree(many, weights(many));
+  const tree = new CallTree(many, { shown: weights(many) });
   const boxes = layOut(tree, { begin: 0, end: tree.value(0) }, 1000, 99);
   assert.equal(boxes.length, 4);
   assert.equal(boxes[3]!.node, -1);
@@ -115,7 +142,7 @@ test("boxes lie within their callers, and nothing too narrow is drawn by itself"
 });
 
 test("a node's span is where it is drawn", () => {
-  const tree = new CallTree(small, weights(small));
+  const tree = new CallTree(small, { shown: weights(small) });
   for (const box of layOut(tree, { begin: 0, end: 100 }, 100, 99)) {
     assert.deepEqual(spanOf(tree, box.node), { begin: box.x, end: box.x + box.width });
   }

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromFragment, initial, toFragment, type State } from "../src/app/state";
 import { Reader } from "../src/data/reader";
+import { ageRows, fates, meanLife } from "../src/model/lifetimes";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, percentText, secondsText } from "../src/model/text";
-import { sizeRows } from "../src/view/small_pages";
+import { sizeRows } from "../src/view/sizes_page";
+import { sortByValue } from "../src/view/table";
 import { thin, withPeak } from "../src/view/timeline";
 
 function varint(value: bigint): number[] {
@@ -96,4 +98,32 @@ test("the peak is a point of the timeline", () => {
   assert.deepEqual(withPeak(series, { peak_time: 1.5, peak_bytes: 9 }), { time: [0, 1, 1.5, 2], live: [5, 7, 9, 6], rss: [1, 2, null, 3] });
   assert.deepEqual(withPeak(series, { peak_bytes: 9 }), series);
   assert.deepEqual(withPeak(series, { peak_time: 3, peak_bytes: 9 }), series);
+});
+
+test("every allocation has one fate", () => {
+  const totals = { allocations: 10, frees: 7, allocated_bytes: 0, freed_bytes: 0, live_blocks: 3, live_bytes: 0, reallocations: 0, temporaries: 4, peak_bytes: 0, peak_bytes_error: 0 };
+  assert.deepEqual(fates(totals), { atOnce: 4, later: 3, kept: 3 });
+  assert.deepEqual(fates({ ...totals, live_blocks: -2, temporaries: 11 }), { atOnce: 10, later: 0, kept: 0 });
+  // Ten blocks a second, each for two seconds: twenty live at a time.
+  const steady = [...Array(101)].map((_, time) => ({ time, live_bytes: 0, live_blocks: 20, allocations: 10 * time }));
+  assert.equal(meanLife(steady, { ...totals, allocations: 1000 }), 2);
+  assert.equal(meanLife(steady.slice(0, 3), totals), null);
+});
+
+test("watched blocks by age", () => {
+  const leak = { stack: 1, verdict: "leak" as const, witnesses: [], bytes: 0, bytes_low: 0, bytes_high: 0, bytes_per_hour: 0, blocks: 5, sampled: 0, untouched: 0, growth_stopped: false };
+  assert.deepEqual(ageRows([{ ...leak, oldest_age: 5 }, { ...leak, oldest_age: 90, blocks: 2 }, { ...leak, oldest_age: 9.9 }, leak]),
+    [{ name: "1 to 10 s", stacks: 2, blocks: 10 }, { name: "10 to 60 s", stacks: 0, blocks: 0 }, { name: "1 to 10 min", stacks: 1, blocks: 2 }]);
+  assert.deepEqual(ageRows([]), []);
+});
+
+test("rows by value, zeros as they stood", () => {
+  const values = [0, 5, -2, 0, 7, 5, -9];
+  const sorted = (upward: boolean): number[] => {
+    const rows = Uint32Array.from(values.keys());
+    sortByValue(rows, (row) => values[row]!, upward);
+    return [...rows];
+  };
+  assert.deepEqual(sorted(false), [4, 1, 5, 0, 3, 2, 6]);
+  assert.deepEqual(sorted(true), [6, 2, 0, 3, 1, 5, 4]);
 });

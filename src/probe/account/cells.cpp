@@ -114,6 +114,8 @@ void use_table(books& own, wire::cell* table, unsigned bits) {
   own.delta_shift = 32 - bits;
   own.delta_count = 1u << bits;
   own.evictions = 0;
+  const auto first = static_cast<std::uint64_t>(table - segment.cells.data);
+  segment.writer_books[own.writer_id - 1].own_cells = std::uint64_t{own.delta_count} << 32 | first;
 }
 
 // A larger table for a thread whose table turned over. Nothing moves but by folds.
@@ -124,8 +126,10 @@ void grow_table(books& own) {
   if (table == nullptr) return;
   for (std::uint32_t i = 0; i < own.delta_count; ++i)
     if (own.deltas[i].id != 0 && !fold(own.deltas[i])) return give_table(table, bits);
-  if (own.delta_count != 0) give_table(own.deltas, table_bits(own));
+  wire::cell* const smaller = own.deltas;
+  const unsigned smaller_bits = own.delta_count == 0 ? 0 : table_bits(own);
   use_table(own, table, bits);
+  if (smaller_bits != 0) give_table(smaller, smaller_bits);
 }
 
 wire::cell& lost_cell() {

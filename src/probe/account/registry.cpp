@@ -24,7 +24,7 @@ constexpr int prctl_get_name = 16;
 books* make_books() {
   wire::segment_header& header = *segment.header;
   const std::uint32_t id = header.writer_count;
-  if (!commit(segment.writers, id + 1)) return nullptr;
+  if (!commit(segment.writers, id + 1) || !commit(segment.writer_books, id + 1)) return nullptr;
   auto* memory =
       static_cast<char*>(own_piece(sizeof(books) + stack_walk::initial_bytes() + recent_accounts::initial_bytes()));
   if (memory == nullptr) return nullptr;
@@ -59,6 +59,8 @@ bool recycle(std::uint32_t& record) {
     sum.freed_bytes += old.freed_bytes;
     sum.state = wire::thread_state::ended;
     old = {};
+    for (std::uint32_t i = 0; i < segment.header->writer_count; ++i)  // what they booked was not the next thread's
+      if (segment.writer_books[i].thread == at + 1) segment.writer_books[i].thread = wire::several_threads;
     record = at;
     return true;
   }
@@ -93,6 +95,9 @@ books* acquire_books(std::uint32_t thread_record) {
     return nullptr;
   __atomic_store_n(&in_use, in_use + 1, __ATOMIC_RELAXED);
   own->thread = &segment.threads[thread_record];
+  std::uint32_t& served = segment.writer_books[own->writer_id - 1].thread;
+  if (served != thread_record + 1)
+    served = served == 0 && thread_record != 0 ? thread_record + 1 : wire::several_threads;
   own->nested = nullptr;
   own->last_block = nullptr;
   own->forget_recent();

@@ -55,6 +55,7 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
   at = place(header.pools, at, wanted.pools, sizeof(wire::pool));
   at = place(header.pool_sites, at, wanted.pool_sites, sizeof(wire::pool_site));
   at = place(header.freers, at, wanted.freers, sizeof(wire::freer));
+  at = place(header.writer_books, at, wanted.writers, sizeof(wire::writer_book));
   at = place(header.modules, at, wanted.modules, sizeof(wire::module));
   at = place(header.strings, at, wanted.strings, 1);
   at = place(header.accounts, at, wanted.accounts, sizeof(wire::cell));
@@ -166,6 +167,7 @@ bool create_segment(const segment_options& options) {
   view(segment.watch_slots, base, header.watch_slots);
   view(segment.watch_arms, base, header.watch_arms);
   view(segment.freers, base, header.freers);
+  view(segment.writer_books, base, header.writer_books);
   segment.header = &header;
   strings_lock = 0;
   segment.bytes = bytes;

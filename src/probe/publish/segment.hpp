@@ -53,6 +53,7 @@ struct segment_view {
   table<wire::watch_slot> watch_slots;
   table<wire::watch_arm> watch_arms;
   table<wire::freer> freers;
+  table<wire::writer_book> writer_books;
 };
 
 HL_INTERNAL extern segment_view segment;

@@ -101,7 +101,7 @@ std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64
   if (const std::uint32_t known = find(bucket_of(true, record.index, node), record.index, record.kind, node);
       known != 0) {
     std::uint32_t& has = segment.account_keys[known - 1].owner;
-    if (has == wire::owner_in_scope && owner != 0) __atomic_store_n(&has, owner | has, __ATOMIC_RELAXED);
+    if ((has & wire::owner_writer) == 0 && owner != 0) __atomic_store_n(&has, owner | has, __ATOMIC_RELAXED);
     return known - 1;
   }
   std::uint32_t account;
@@ -109,7 +109,10 @@ std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64
     account = waiting - 1;
     take_out(account);
     // Nobody books in it between two scopes: whoever binds it may own it.
-    __atomic_store_n(&segment.account_keys[account].owner, owner | wire::owner_in_scope, __ATOMIC_RELAXED);
+    std::uint32_t& has = segment.account_keys[account].owner;
+    const std::uint32_t before = has & wire::owner_writer;
+    const std::uint32_t changed = before != 0 && before != owner ? wire::owner_changed : has & wire::owner_changed;
+    __atomic_store_n(&has, owner | wire::owner_in_scope | changed, __ATOMIC_RELAXED);
   } else {
     account = add_scope_account({node, record.kind, 0, owner | wire::owner_in_scope, path}, cut);
     if (account == 0 || !make_room(account)) return 0;

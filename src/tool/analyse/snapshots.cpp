@@ -34,6 +34,7 @@ void take_stacks(const profile& p, const std::vector<counters>& counts, profile&
     if (counts[i] == counters{}) continue;
     auto& stack = to.stacks.emplace_back(p.stacks[i]);
     stack.count = counts[i];
+    stack.thread = none;  // the threads are not here
   }
 }
 

@@ -4,16 +4,24 @@
 
 namespace heapledger::analyse {
 
+std::int64_t end_of(std::span<const timeline_point> timeline, std::int64_t duration_ns) {
+  for (const auto& point : timeline) duration_ns = std::max(duration_ns, point.time_ns);
+  return duration_ns;
+}
+
+std::size_t column_at(std::int64_t time_ns, std::int64_t end_ns, std::size_t columns) {
+  const double share = static_cast<double>(std::max<std::int64_t>(time_ns, 0)) / static_cast<double>(end_ns);
+  return std::min(columns - 1, static_cast<std::size_t>(share * static_cast<double>(columns)));
+}
+
 std::vector<std::int64_t> live_columns(std::span<const timeline_point> timeline, std::int64_t duration_ns,
                                        std::size_t columns) {
-  std::int64_t end_ns = duration_ns;
-  for (const auto& point : timeline) end_ns = std::max(end_ns, point.time_ns);
+  const std::int64_t end_ns = end_of(timeline, duration_ns);
   if (timeline.empty() || columns == 0 || end_ns <= 0) return {};
   std::vector<std::int64_t> highest(columns, -1);
   for (const auto& point : timeline) {
-    const double share = static_cast<double>(std::max<std::int64_t>(point.time_ns, 0)) / static_cast<double>(end_ns);
-    const auto column = std::min(columns - 1, static_cast<std::size_t>(share * static_cast<double>(columns)));
-    highest[column] = std::max(highest[column], point.live_bytes);
+    auto& column = highest[column_at(point.time_ns, end_ns, columns)];
+    column = std::max(column, point.live_bytes);
   }
   std::int64_t before = 0;
   for (auto& value : highest) {

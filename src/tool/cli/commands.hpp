@@ -95,7 +95,7 @@ struct top_options {
   std::uint32_t count = 0;  // 0: no limit
   std::uint32_t top = 10;
   std::string by = "live";    // live growth churn peak
-  std::string per = "stack";  // stack thread scope
+  std::string per = "stack";  // the name of one of live::views()
   bool json = false;
   bool text = false;
 };

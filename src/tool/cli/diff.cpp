@@ -49,7 +49,8 @@ int diff_profiles(const diff_options& options) {
   if (options.json) {
     report::write_diff_json(compared, gates, {by, options.top}, print);
   } else {
-    print(report::diff_text(compared, gates, {by, options.top, report::style_for(STDOUT_FILENO)}));
+    print(report::diff_text(compared, gates,
+                            {by, options.top, report::style_for(STDOUT_FILENO), options.old_file, options.new_file}));
   }
   if (std::fflush(stdout) != 0) {
     throw std::runtime_error(fmt::format("cannot write the comparison: {}", std::strerror(errno)));

@@ -1,7 +1,11 @@
 // The syntax of `top`.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "tool/cli/command_line.hpp"
 #include "tool/cli/options_of.hpp"
 #include "tool/cli/values.hpp"
+#include "tool/live/view.hpp"
 
 namespace heapledger::cli {
 
@@ -17,7 +21,10 @@ top_options parse_top(std::span<const std::string> given_words) {
   app.add_option("--interval", interval, "time between samples (1000)")->type_name("MS");
   app.add_option("--count", count, "leave after so many samples")->type_name("N");
   app.add_option("--by", options.by, "order by live, growth, churn, peak or leaks (live)")->type_name("ORDER");
-  app.add_option("--per", options.per, "a row is a stack, a thread or a scope (stack)")->type_name("WHAT");
+  std::vector<const char*> kinds;
+  for (const auto& each : live::views()) kinds.push_back(each.name);
+  app.add_option("--per", options.per, fmt::format("what a row is: {} (stack)", fmt::join(kinds, ", ")))
+      ->type_name("WHAT");
   app.add_option("--top", rows, "so many rows as text or JSON (10)")->type_name("N");
   app.add_flag("--json", options.json, "one JSON object a line for each sample");
   app.add_flag("--text", options.text, "text for each sample on a terminal, too");
@@ -26,9 +33,12 @@ top_options parse_top(std::span<const std::string> given_words) {
   if (app.count("--count") != 0) options.count = number_value("--count", count, 1, UINT32_MAX);
   if (app.count("--top") != 0) options.top = number_value("--top", rows, 1, 1'000'000);
   if (app.count("--by") != 0) choice_value("--by", options.by, {"live", "growth", "churn", "peak", "leaks"});
-  if (app.count("--per") != 0) choice_value("--per", options.per, {"stack", "thread", "scope"});
-  if ((options.by == "peak" || options.by == "leaks") && options.per != "stack")
-    throw usage_error("--by " + options.by + " needs --per stack");
+  if (app.count("--per") != 0) choice_value("--per", options.per, kinds);
+  for (const auto& each : live::views())
+    for (std::size_t by = 0; by < std::size(live::order_names); ++by)
+      if (each.name == options.per && options.by == live::order_names[by] &&
+          !each.sorts_by(static_cast<live::order>(by)))
+        throw usage_error(fmt::format("{} have no {} to go by", each.tab, options.by));
   return options;
 }
 

@@ -22,6 +22,7 @@
 #include "tool/live/screen.hpp"
 #include "tool/live/source.hpp"
 #include "tool/live/terminal.hpp"
+#include "tool/live/view.hpp"
 #include "tool/report/page.hpp"
 
 namespace heapledger::cli {
@@ -32,6 +33,12 @@ Choice chosen(const std::string& name, const char* const (&names)[Count]) {
   for (std::size_t i = 0; i < Count; ++i)
     if (name == names[i]) return static_cast<Choice>(i);
   return Choice{};
+}
+
+live::subject chosen_view(const std::string& name) {
+  std::size_t at = 0;
+  while (live::views()[at].name != name) ++at;
+  return static_cast<live::subject>(at);
 }
 
 bool is_number(const std::string& word) {
@@ -63,7 +70,7 @@ void pause_for(const live::sample& last, std::uint32_t interval_ms, pid_t pid) {
 
 int print_samples(const top_options& options, live::source& source, live::symbol_names& names) {
   live::plain_options plain;
-  plain.what = chosen<live::subject>(options.per, live::subject_names);
+  plain.what = chosen_view(options.per);
   plain.by = chosen<live::order>(options.by, live::order_names);
   plain.width = report::style_for(STDOUT_FILENO).width;
   const auto interval = std::chrono::milliseconds(options.interval_ms);
@@ -71,7 +78,7 @@ int print_samples(const top_options& options, live::source& source, live::symbol
   for (std::uint32_t taken = 1;; ++taken) {
     const auto& sample = source.take();
     const auto rows = live::ranked(live::rows_of(sample, plain.what), plain.by, options.top);
-    const bool stacks = plain.what == live::subject::stack;
+    const bool stacks = live::view_of(plain.what).are_stacks;
     static const profile nothing;
     if (stacks) {  // twice: the first asks for the names
       source.describe(rows);
@@ -100,8 +107,7 @@ int top(const top_options& options) {
   live::symbol_names names;
   const auto source = open_source(options, names);
   if (wants_screen(options)) {
-    live::screen view(*source, chosen<live::order>(options.by, live::order_names),
-                      chosen<live::subject>(options.per, live::subject_names),
+    live::screen view(*source, chosen<live::order>(options.by, live::order_names), chosen_view(options.per),
                       report::style_for(STDOUT_FILENO).unicode);
     if (live::run_on_terminal(view, options.interval_ms, options.count, names)) {
       std::fflush(nullptr);

@@ -24,6 +24,10 @@ double seconds_value(std::string_view source, const std::string& text, double lo
 }
 
 std::string choice_value(std::string_view source, const std::string& text, std::initializer_list<const char*> choices) {
+  return choice_value(source, text, std::span(choices.begin(), choices.size()));
+}
+
+std::string choice_value(std::string_view source, const std::string& text, std::span<const char* const> choices) {
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
   throw usage_error(fmt::format("{}: '{}' is none of {}", source, text, fmt::join(choices, ", ")));
 }

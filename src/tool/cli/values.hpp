@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ class usage_error : public std::runtime_error {
 std::uint32_t number_value(std::string_view source, const std::string& text, std::uint32_t low, std::uint32_t high);
 double seconds_value(std::string_view source, const std::string& text, double low, double high);
 std::string choice_value(std::string_view source, const std::string& text, std::initializer_list<const char*> choices);
+std::string choice_value(std::string_view source, const std::string& text, std::span<const char* const> choices);
 bool truth_value(std::string_view source, const std::string& text);
 
 }  // namespace heapledger::cli

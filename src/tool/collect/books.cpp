@@ -63,6 +63,8 @@ class adder {
   numbers taken_{};
 };
 
+}  // namespace
+
 // A fold that was cut short: its journal holds what the destination was about to become.
 std::vector<wire::cell> cells_after_folds(const segment_copy& segment) {
   auto cells = segment.cells;
@@ -74,8 +76,6 @@ std::vector<wire::cell> cells_after_folds(const segment_copy& segment) {
   }
   return cells;
 }
-
-}  // namespace
 
 books add_up(const segment_copy& segment) {
   adder sums(segment);

@@ -19,4 +19,7 @@ struct books {
 // counted, so that sums over the result cannot overflow.
 books add_up(const segment_copy& segment);
 
+// The cells as they are when every fold under way is done.
+std::vector<wire::cell> cells_after_folds(const segment_copy& segment);
+
 }  // namespace heapledger::collect

@@ -15,6 +15,7 @@
 #include "tool/collect/process.hpp"
 #include "tool/collect/scopes.hpp"
 #include "tool/collect/stack_tree.hpp"
+#include "tool/collect/thread_shares.hpp"
 #include "tool/collect/times.hpp"
 
 namespace heapledger::collect {
@@ -115,7 +116,9 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
   return id_of;
 }
 
-void add_threads(const segment_copy& segment, profile& to) {
+// Returns the index that each record became.
+std::vector<std::uint32_t> add_threads(const segment_copy& segment, profile& to) {
+  std::vector<std::uint32_t> index_of(segment.threads.size(), none);
   for (std::size_t i = 0; i < segment.threads.size(); ++i) {
     const auto& thread = segment.threads[i];
     if (thread.state == wire::thread_state::unused && thread.allocations == 0 && thread.frees == 0) continue;
@@ -129,8 +132,19 @@ void add_threads(const segment_copy& segment, profile& to) {
     info.frees = thread.frees;
     info.allocated_bytes = thread.allocated_bytes;
     info.freed_bytes = thread.freed_bytes;
+    index_of[i] = static_cast<std::uint32_t>(to.threads.size());
     to.threads.push_back(std::move(info));
   }
+  return index_of;
+}
+
+// By account, the index of the stack with its id.
+std::vector<std::uint32_t> stack_indices(const std::vector<std::uint32_t>& stack_ids, const profile& of) {
+  std::vector<std::uint32_t> index_of(stack_ids.size(), none);
+  for (std::uint32_t i = 0; i < of.stacks.size(); ++i) index_of[of.stacks[i].id] = i;
+  std::vector<std::uint32_t> result;
+  for (const auto id : stack_ids) result.push_back(index_of[id]);
+  return result;
 }
 
 void add_sizes(const segment_copy& segment, profile& to) {
@@ -205,7 +219,8 @@ profile to_profile(const segment_copy& segment) {
     result.peak.time_ns = since_start(header, header.peak_monotonic_ns);
   }
   const auto stack_ids = add_stacks(segment, sums, result);
-  add_threads(segment, result);
+  const auto thread_of = add_threads(segment, result);
+  add_thread_shares(segment, stack_indices(stack_ids, result), thread_of, result);
   add_sizes(segment, result);
   add_errors(segment, stack_ids, result);
   add_markers(segment, stack_ids, result);

@@ -67,6 +67,7 @@ struct segment_copy {
   std::vector<wire::pool> pools;
   std::vector<wire::pool_site> pool_sites;
   std::vector<wire::freer> freers;
+  std::vector<wire::writer_book> writer_books;  // as many as writers
   std::string strings;
   std::string snapshots;
   std::string outside_markers;  // the bytes of the file beside it (collect/markers.hpp)

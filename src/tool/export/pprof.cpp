@@ -1,5 +1,7 @@
 // pprof's profile.proto, compressed. Samples come first and the string table last, so that a profile of any size passes
 // through in pieces; the order of fields in a message is free.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -31,6 +33,8 @@ constexpr std::array value_types = {
     value_type{"temp_objects", "count", measure::temporary}, value_type{"peak_space", "bytes", measure::peak},
     value_type{"inuse_objects", "count", measure::live},     value_type{"inuse_space", "bytes", measure::live},
 };
+
+using sample_values = std::array<std::int64_t, value_types.size()>;
 
 class pprof_writer {
  public:
@@ -95,29 +99,59 @@ class pprof_writer {
 
   void write_samples() {
     std::vector<std::uint64_t> locations;
-    for (const stack_entry& stack : p_.stacks) {
+    const bool knows_threads =
+        std::any_of(p_.stacks.begin(), p_.stacks.end(), [](const auto& each) { return each.thread != none; });
+    auto share = p_.thread_shares.begin();
+    for (std::uint32_t index = 0; index < p_.stacks.size(); ++index) {
+      const stack_entry& stack = p_.stacks[index];
       locations.clear();
       for (std::uint32_t node = stack.node; node != 0; node = p_.nodes[node].parent) {
         if (p_.nodes[node].location != none) locations.push_back(p_.nodes[node].location + 1U);
       }
       if (locations.empty()) locations.push_back(no_stack_id());
       const counters& count = stack.count;
-      const std::array<std::int64_t, value_types.size()> values = {static_cast<std::int64_t>(count.allocations),
-                                                                   static_cast<std::int64_t>(count.allocated_bytes),
-                                                                   static_cast<std::int64_t>(count.temporaries),
-                                                                   count.peak_bytes,
-                                                                   count.live_blocks(),
-                                                                   count.live_bytes()};
-      pbf_writer profile = top();
-      pbf_writer sample(profile, pprof::profile_sample);
-      sample.add_packed_uint64(pprof::sample_location_id, locations.begin(), locations.end());
-      sample.add_packed_int64(pprof::sample_value, values.begin(), values.end());
-      if (!stack.scope.empty()) {
-        pbf_writer label(sample, pprof::sample_label);
-        label.add_int64(pprof::label_key, intern(std::string("scope")));
-        label.add_int64(pprof::label_str, intern(scope_path(stack.scope)));
+      sample_values rest = {static_cast<std::int64_t>(count.allocations),
+                            static_cast<std::int64_t>(count.allocated_bytes),
+                            static_cast<std::int64_t>(count.temporaries),
+                            count.peak_bytes,
+                            count.live_blocks(),
+                            count.live_bytes()};
+      bool is_split = false;
+      for (; share != p_.thread_shares.end() && share->stack == index; ++share) {
+        const sample_values own = {static_cast<std::int64_t>(share->allocations),
+                                   static_cast<std::int64_t>(share->allocated_bytes),
+                                   static_cast<std::int64_t>(share->temporaries)};
+        write_sample(locations, own, stack, thread_name(share->thread));
+        for (std::size_t i = 0; i < own.size(); ++i) rest[i] -= own[i];
+        is_split = true;
       }
+      if (is_split && rest == sample_values{}) continue;
+      write_sample(locations, rest, stack,
+                   stack.thread != none ? thread_name(stack.thread)
+                   : knows_threads      ? "several"
+                                        : "");
     }
+  }
+
+  void write_sample(const std::vector<std::uint64_t>& locations, const sample_values& values, const stack_entry& stack,
+                    const std::string& thread) {
+    pbf_writer profile = top();
+    pbf_writer sample(profile, pprof::profile_sample);
+    sample.add_packed_uint64(pprof::sample_location_id, locations.begin(), locations.end());
+    sample.add_packed_int64(pprof::sample_value, values.begin(), values.end());
+    if (!stack.scope.empty()) write_label(sample, "scope", scope_path(stack.scope));
+    if (!thread.empty()) write_label(sample, "thread", thread);
+  }
+
+  void write_label(pbf_writer& sample, const char* key, const std::string& value) {
+    pbf_writer label(sample, pprof::sample_label);
+    label.add_int64(pprof::label_key, intern(std::string(key)));
+    label.add_int64(pprof::label_str, intern(value));
+  }
+
+  std::string thread_name(std::uint32_t thread) const {
+    const auto& info = p_.threads[thread];
+    return fmt::format("{} {}", report::terminal_text(info.name), info.tid);
   }
 
   std::uint64_t no_stack_id() {

@@ -4,7 +4,9 @@
 
 #include "tool/analyse/frames.hpp"
 #include "tool/live/leak_marks.hpp"
+#include "tool/live/pools.hpp"
 #include "tool/live/table.hpp"
+#include "tool/live/view.hpp"
 #include "tool/report/json_text.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
@@ -64,12 +66,12 @@ std::string as_text(const sample& from, const process_info& process, const std::
   out += fmt::format(", peak {}", report::bytes_text(total.peak_bytes));
   if (from.rss_bytes) out += fmt::format(", RSS {}", report::bytes_text(*from.rss_bytes));
   out += leaks_summary(from) + "\n";
-  const table lines(options.what, options.by, from.rate.has_value(), options.width);
+  const table lines(view_of(options.what), options.by, from.rate.has_value(), options.width);
   out += lines.heading() + "\n";
   const auto& all = rows_of(from, options.what);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& row = all[rows[i]];
-    out += lines.line(row, options.what == subject::stack
+    out += lines.line(row, view_of(options.what).are_stacks
                                ? where_text(described, i, lines.where_width())
                                : report::cut_right(report::terminal_text(row.name), lines.where_width())) +
            "\n";
@@ -86,20 +88,22 @@ std::string as_json(const sample& from, const process_info& process, const std::
   if (from.rss_bytes) out += fmt::format(",\"rss_bytes\":{}", *from.rss_bytes);
   if (from.rate) out += json_rate(*from.rate);
   out += leaks_json(from);
-  out += fmt::format(",\"{}s\":[", subject_names[static_cast<std::size_t>(options.what)]);
+  out += fmt::format(",\"{}\":[", view_of(options.what).tab);
   const auto& all = rows_of(from, options.what);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& row = all[rows[i]];
     out += fmt::format("{}{{{}", i == 0 ? "" : ",", json_counts(row.count));
     if (from.rate) out += json_rate(row.rate);
     out += mark_json(row);
-    if (options.what == subject::stack) {
+    if (view_of(options.what).sorts_by(order::peak)) out += fmt::format(",\"peak_bytes\":{}", row.count.peak_bytes);
+    if (view_of(options.what).are_stacks) {
       const auto& stack = described.stacks[i];
-      out += fmt::format(",\"peak_bytes\":{},\"id\":{},\"scope\":[", row.count.peak_bytes, stack.id);
+      out += fmt::format(",\"id\":{},\"scope\":[", stack.id);
       for (std::size_t s = 0; s < stack.scope.size(); ++s) out += (s == 0 ? "" : ",") + json_string(stack.scope[s]);
       out += "]" + json_frames(described, stack.node);
     } else {
       out += fmt::format(",\"name\":{}", json_string(row.name));
+      if (options.what == subject::pool) out += pool_json(row);
     }
     out += "}";
   }

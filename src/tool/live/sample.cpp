@@ -24,10 +24,6 @@ double value_of(const row& row, order by) {
 
 }  // namespace
 
-const std::vector<row>& rows_of(const sample& from, subject what) {
-  return what == subject::stack ? from.stacks : what == subject::thread ? from.threads : from.scopes;
-}
-
 std::vector<std::uint32_t> ranked(const std::vector<row>& rows, order by, std::size_t top) {
   // Rows that do not move, and so have no place in an order by rate, come by live bytes.
   std::vector<std::pair<double, double>> keys;
@@ -35,7 +31,7 @@ std::vector<std::uint32_t> ranked(const std::vector<row>& rows, order by, std::s
   keys.reserve(rows.size());
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     keys.emplace_back(value_of(rows[i], by), value_of(rows[i], order::live));
-    if (keys[i] != std::pair{0.0, 0.0}) indices.push_back(i);
+    if (keys[i] != std::pair{0.0, 0.0} || rows[i].pool.open != 0) indices.push_back(i);
   }
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
     return keys[a] != keys[b] ? keys[a] > keys[b] : rows[a].id < rows[b].id;

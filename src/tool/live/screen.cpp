@@ -26,7 +26,7 @@ constexpr const char* help_lines[] = {
     "c  by churn: allocations  /  show only what has this in a name; Esc: all",
     "m  by bytes at the peak   p, space  pause",
     "w  what leaks, where a leak watch is on",
-    "Tab  stacks, threads, scopes (1 2 3)      q  leave",
+    "Tab, 1 to 9  another view                 q  leave",
     "",
     "The program is not stopped and pays nothing: its counters are read from outside.",
     "Rates are since the line before. Any key goes back.",
@@ -80,7 +80,7 @@ void screen::choose_rows() {
   if (!search_.empty()) {
     const auto wanted = lower(search_);
     std::vector<std::uint32_t> kept;
-    const profile* described = what_ == subject::stack ? &source_.describe(ranked_) : nullptr;
+    const profile* described = view_of(what_).are_stacks ? &source_.describe(ranked_) : nullptr;
     for (std::size_t i = 0; i < ranked_.size(); ++i) {
       const bool is_kept = described != nullptr ? has_name(*described, i, wanted)
                                                 : lower(rows[ranked_[i]].name).find(wanted) != std::string::npos;
@@ -134,16 +134,17 @@ std::vector<screen_line> screen::body(std::size_t room, std::size_t columns) {
   choose_rows();
   page_ = std::max<std::size_t>(room, 1);
   if (ranked_.empty())
-    return {{search_.empty() ? "  nothing lives here" : "  nothing here has that in a name", look::faint}};
+    return {
+        {fmt::format("  {}", search_.empty() ? view_of(what_).empty : "nothing here has that in a name"), look::faint}};
   if (selected_at_ < first_) first_ = selected_at_;
   first_ = std::min(first_, ranked_.size() - 1);
-  const table columns_of(what_, by_, last_->rate.has_value(), columns);
+  const table columns_of(view_of(what_), by_, last_->rate.has_value(), columns);
   const auto& rows = rows_of(*last_, what_);
   for (;;) {
     const std::size_t count = std::min(room, ranked_.size() - first_);
     const std::vector<std::uint32_t> on_screen(ranked_.begin() + static_cast<std::ptrdiff_t>(first_),
                                                ranked_.begin() + static_cast<std::ptrdiff_t>(first_ + count));
-    const bool stacks = what_ == subject::stack;
+    const bool stacks = view_of(what_).are_stacks;
     const profile* described = stacks ? &source_.describe(on_screen) : nullptr;
     std::vector<screen_line> lines;
     std::size_t selected_ends = 0;
@@ -168,6 +169,13 @@ std::vector<screen_line> screen::body(std::size_t room, std::size_t columns) {
   }
 }
 
+std::string screen::tabs() const {
+  std::string text;
+  for (const auto& each : views())
+    text += fmt::format(fmt::runtime(&each == &view_of(what_) ? "[{}] " : " {}  "), each.tab);
+  return text + " by " + order_names[static_cast<std::size_t>(by_)];
+}
+
 std::string screen::bottom() const {
   if (types_search_) return "search: " + report::terminal_text(search_) + "_";
   std::string text = "q leave  l live  g growth  c churn  m peak  Tab view  / search  Enter unfold  p pause  ? help";
@@ -182,14 +190,8 @@ std::vector<screen_line> screen::draw(std::size_t lines, std::size_t columns) {
   } else {
     if (lines > least_lines + 4) result = head(columns);
     if (lines > least_lines) {
-      const auto tab = [&](subject what, std::string name) {
-        return what == what_ ? "[" + name + "]" : " " + name + " ";
-      };
-      if (lines > least_lines + 3)
-        result.push_back({fmt::format("{} {} {}  by {}", tab(subject::stack, "stacks"), tab(subject::thread, "threads"),
-                                      tab(subject::scope, "scopes"), order_names[static_cast<std::size_t>(by_)]),
-                          look::plain});
-      result.push_back({table(what_, by_, last_->rate.has_value(), columns).heading(), look::heading});
+      if (lines > least_lines + 3) result.push_back({tabs(), look::plain});
+      result.push_back({table(view_of(what_), by_, last_->rate.has_value(), columns).heading(), look::heading});
     }
     const bool has_bottom = lines > 1;
     const auto room = lines - std::min(lines, result.size() + (has_bottom ? 1 : 0));
@@ -214,6 +216,7 @@ void screen::move(std::ptrdiff_t by) {
 }
 
 void screen::sort_by(order by) {
+  if (!view_of(what_).sorts_by(by)) return;
   by_ = by;
   selected_.reset();
   selected_at_ = first_ = 0;
@@ -221,6 +224,7 @@ void screen::sort_by(order by) {
 
 void screen::show(subject what) {
   what_ = what;
+  if (!view_of(what_).sorts_by(by_)) by_ = order::live;
   selected_.reset();
   selected_at_ = first_ = 0;
 }
@@ -260,7 +264,7 @@ bool screen::press(key which) {
     case key::enter:
     case key::right:
     case key::left:
-      if (ranked_.empty() || what_ != subject::stack) break;
+      if (ranked_.empty() || !view_of(what_).are_stacks) break;
       selected_ = id_of(selected_at_);
       if (which == key::left || (which == key::enter && unfolded_.contains(*selected_)))
         unfolded_.erase(*selected_);
@@ -268,7 +272,7 @@ bool screen::press(key which) {
         unfolded_.insert(*selected_);
       break;
     case key::tab:
-      show(what_ == subject::stack ? subject::thread : what_ == subject::thread ? subject::scope : subject::stack);
+      show(static_cast<subject>((static_cast<std::size_t>(what_) + 1) % views().size()));
       break;
     case key::escape:
       search_.clear();
@@ -308,15 +312,6 @@ bool screen::type(char letter) {
     case 'w':
       sort_by(order::leaks);
       break;
-    case '1':
-      show(subject::stack);
-      break;
-    case '2':
-      show(subject::thread);
-      break;
-    case '3':
-      show(subject::scope);
-      break;
     case 'p':
     case ' ':
       paused_ = !paused_;
@@ -330,6 +325,8 @@ bool screen::type(char letter) {
       helps_ = true;
       break;
     default:
+      for (std::size_t i = 0; i < views().size(); ++i)
+        if (views()[i].key == letter) show(static_cast<subject>(i));
       break;
   }
   return true;

@@ -12,6 +12,7 @@
 
 #include "tool/live/sample.hpp"
 #include "tool/live/source.hpp"
+#include "tool/live/view.hpp"
 
 namespace heapledger::live {
 
@@ -51,6 +52,7 @@ class screen {
   void show(subject what);
   std::vector<screen_line> head(std::size_t columns) const;
   std::vector<screen_line> body(std::size_t lines, std::size_t columns);
+  std::string tabs() const;
   std::string bottom() const;
   std::uint32_t id_of(std::size_t at) const;
 

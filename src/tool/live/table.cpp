@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cmath>
 
 #include "tool/analyse/frames.hpp"
@@ -25,10 +26,6 @@ std::int64_t rounded(double value) {
   return static_cast<std::int64_t>(std::llround(std::clamp(value, -most, most)));
 }
 
-const char* title_of(subject what) {
-  return what == subject::stack ? "WHERE" : what == subject::thread ? "THREAD" : "SCOPE";
-}
-
 }  // namespace
 
 std::string growth_text(double bytes_per_second) {
@@ -41,71 +38,28 @@ std::string churn_text(double per_second) {
   return report::count_text(static_cast<std::uint64_t>(std::max<std::int64_t>(rounded(per_second), 0)));
 }
 
-table::table(subject what, order by, bool has_rates, std::size_t width)
-    : subject_(what), by_(by), has_rates_(has_rates), where_width_(width) {
-  const auto ordering = by == order::growth  ? column::growth
-                        : by == order::churn ? column::churn
-                        : by == order::peak  ? column::peak
-                                             : column::live;
-  std::vector<column> wanted = {ordering};
-  for (const auto each : {column::live, column::growth, column::churn, column::peak, column::blocks})
-    if (each != ordering && (each != column::peak || what == subject::stack)) wanted.push_back(each);
-  while (wanted.size() > 1 && wanted.size() * column_width + least_where > width) wanted.pop_back();
-  for (const auto each : {column::live, column::blocks, column::growth, column::churn, column::peak})
-    if (std::find(wanted.begin(), wanted.end(), each) != wanted.end()) columns_.push_back(each);
+table::table(const view& of, order by, bool has_rates, std::size_t width)
+    : title_(of.title), by_(by), has_rates_(has_rates), where_width_(width) {
+  for (const auto& each : of.columns) columns_.push_back(&each);
+  const auto worth = [&](const column* each) { return each->sorts == by ? INT_MAX : each->keep; };
+  while (columns_.size() > 1 && columns_.size() * column_width + least_where > width)
+    columns_.erase(std::min_element(columns_.begin(), columns_.end(),
+                                    [&](const auto* a, const auto* b) { return worth(a) < worth(b); }));
   const auto used = columns_.size() * column_width + 2;
   where_width_ = width > used ? width - used : 0;
 }
 
 std::string table::heading() const {
   std::string text;
-  const auto add = [&](const char* name, bool sorted) {
-    text += fmt::format("{:>{}}", fmt::format("{}{}", sorted ? "*" : "", name), column_width);
-  };
-  for (const auto each : columns_) {
-    switch (each) {
-      case column::live:
-        add("LIVE", by_ == order::live);
-        break;
-      case column::blocks:
-        add("BLOCKS", false);
-        break;
-      case column::growth:
-        add("GROWTH/s", by_ == order::growth);
-        break;
-      case column::churn:
-        add("ALLOCS/s", by_ == order::churn);
-        break;
-      case column::peak:
-        add("PEAK", by_ == order::peak);
-        break;
-    }
-  }
-  return text + "  " + title_of(subject_);
+  for (const auto* each : columns_)
+    text += fmt::format("{:>{}}", fmt::format("{}{}", each->sorts == by_ ? "*" : "", each->title), column_width);
+  return text + "  " + title_;
 }
 
 std::string table::line(const row& of, const std::string& where) const {
   std::string text;
-  const auto add = [&](const std::string& value) { text += fmt::format("{:>{}}", value, column_width); };
-  for (const auto each : columns_) {
-    switch (each) {
-      case column::live:
-        add(report::bytes_text(of.count.live_bytes()));
-        break;
-      case column::blocks:
-        add(report::signed_count_text(of.count.live_blocks()));
-        break;
-      case column::growth:
-        add(has_rates_ ? growth_text(of.rate.live_bytes) : "-");
-        break;
-      case column::churn:
-        add(has_rates_ ? churn_text(of.rate.allocations) : "-");
-        break;
-      case column::peak:
-        add(subject_ == subject::stack ? report::bytes_text(of.count.peak_bytes) : "-");
-        break;
-    }
-  }
+  for (const auto* each : columns_)
+    text += fmt::format("{:>{}}", each->is_rate && !has_rates_ ? "-" : each->text(of), column_width);
   return text + "  " + report::cut_right(mark_text(of) + where, where_width_);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tool/live/sample.hpp"
+#include "tool/live/view.hpp"
 #include "tool/profile/profile.hpp"
 
 namespace heapledger::live {
@@ -15,18 +16,15 @@ namespace heapledger::live {
 // one that the order goes by.
 class table {
  public:
-  table(subject what, order by, bool has_rates, std::size_t width);
+  table(const view& of, order by, bool has_rates, std::size_t width);
 
   std::string heading() const;
   std::string line(const row& of, const std::string& where) const;
   std::size_t where_width() const { return where_width_; }
 
  private:
-  enum class column { live, blocks, growth, churn, peak };
-  bool has(column which) const;
-
-  std::vector<column> columns_;
-  subject subject_;
+  std::vector<const column*> columns_;
+  const char* title_;
   order by_;
   bool has_rates_;
   std::size_t where_width_;

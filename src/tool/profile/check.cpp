@@ -150,6 +150,28 @@ void check_pools(const profile& p) {
   }
 }
 
+void check_threads(const profile& p) {
+  for (std::size_t i = 0; i < p.stacks.size(); ++i)
+    check_optional_index(p.stacks[i].thread, p.threads.size(), "stack", i);
+  std::uint32_t last = 0;
+  counters left;
+  for (std::size_t i = 0; i < p.thread_shares.size(); ++i) {
+    const auto& share = p.thread_shares[i];
+    check_index(share.stack, p.stacks.size(), "a thread's share", i);
+    check_index(share.thread, p.threads.size(), "a thread's share", i);
+    const auto& stack = p.stacks[share.stack];
+    if (share.stack < last || stack.thread != none) throw damage("the shares of threads are not in order");
+    if (i == 0 || share.stack != last) left = stack.count;
+    last = share.stack;
+    if (share.allocations > left.allocations || share.allocated_bytes > left.allocated_bytes ||
+        share.temporaries > left.temporaries)
+      throw damage("the threads of a stack did more than all of them");
+    left.allocations -= share.allocations;
+    left.allocated_bytes -= share.allocated_bytes;
+    left.temporaries -= share.temporaries;
+  }
+}
+
 void check_numbers(const profile& p) {
   check_values("the process", max_time_ns,
                {p.process.start_realtime_ns, p.process.duration_ns, p.peak.time_ns.value_or(0)});
@@ -192,6 +214,7 @@ void check(const profile& profile) {
   check_scopes(profile);
   check_snapshots(profile);
   check_pools(profile);
+  check_threads(profile);
   check_numbers(profile);
 }
 

@@ -114,6 +114,7 @@ struct stack_entry {
   std::uint32_t node = 0;
   std::vector<std::string> scope;  // outermost first; empty: the whole process
   counters count;
+  std::uint32_t thread = none;  // index into threads, of the only one that allocated here; none: several, or unknown
   bool operator==(const stack_entry&) const = default;
 };
 
@@ -154,6 +155,16 @@ struct thread_info {
   std::uint64_t allocated_bytes = 0;
   std::uint64_t freed_bytes = 0;
   bool operator==(const thread_info&) const = default;
+};
+
+// What one of several threads allocated from a stack. What lives of it is not known: a free is booked to the stack.
+struct thread_share {
+  std::uint32_t stack = 0;   // index into stacks, of one without a thread
+  std::uint32_t thread = 0;  // index into threads
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t temporaries = 0;
+  bool operator==(const thread_share&) const = default;
 };
 
 struct size_bucket {
@@ -330,6 +341,7 @@ struct profile {
   std::vector<pool_info> pools;
   std::vector<freer_info> freers;
   std::vector<thread_info> threads;
+  std::vector<thread_share> thread_shares;  // by rising stack; together never more than the stack's counters
   std::vector<size_bucket> sizes;
   std::vector<timeline_point> timeline;
   std::optional<memory_map> memory;       // as last seen

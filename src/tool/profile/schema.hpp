@@ -291,6 +291,15 @@ void columns(auto& table, is<std::vector<stack_entry>> auto& rows, auto& flat) {
   table.column(8, rows, counted(&counters::temporaries), plain{});
   table.column(9, rows, counted(&counters::reallocations), plain{});
   table.column(10, rows, counted(&counters::peak_bytes), signed_plain{});
+  table.column(11, rows, &stack_entry::thread, optional_index<plain>{});
+}
+
+void columns(auto& table, is<std::vector<thread_share>> auto& rows) {
+  table.column(1, rows, &thread_share::stack, delta{});
+  table.column(2, rows, &thread_share::thread, delta{});
+  table.column(3, rows, &thread_share::allocations, plain{});
+  table.column(4, rows, &thread_share::allocated_bytes, plain{});
+  table.column(5, rows, &thread_share::temporaries, plain{});
 }
 
 void columns(auto& table, is<std::vector<timeline_point>> auto& rows) {
@@ -324,6 +333,7 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive(20, p.snapshots);
   archive(21, p.pools);
   archive(22, p.leaks);
+  archive.table(23, [&](auto& table) { columns(table, p.thread_shares); });
   archive(24, flat.freer_rows);
 }
 

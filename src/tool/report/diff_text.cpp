@@ -206,6 +206,12 @@ std::string diff_text(const diff::comparison& compared, std::span<const gate_res
     page.heading("Limits");
     for (const auto& result : gates) page.paragraph(gate_text(result), 2, result.worse ? tone::alarm : tone::plain);
   }
+  if (!options.old_file.empty()) {
+    page.blank();
+    page.command(fmt::format("heapledger html --diff {} {}", terminal_text(shell_quoted(options.old_file)),
+                             terminal_text(shell_quoted(options.new_file))));
+    page.line("      as a page: a flame graph of what grew and what shrank", tone::faint);
+  }
   return out;
 }
 

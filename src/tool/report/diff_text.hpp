@@ -23,6 +23,8 @@ struct diff_text_options {
   analyse::measure by = analyse::measure::peak;
   std::size_t top = 0;  // 0: ten
   text_style style;
+  std::string old_file = {};  // as the user named them; empty: no command is suggested
+  std::string new_file = {};
 };
 
 std::string diff_text(const diff::comparison& compared, std::span<const gate_result> gates,

@@ -160,6 +160,7 @@ class json_writer {
       add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{})", count.freed_bytes, count.live_blocks(),
           count.live_bytes());
       if (!p_.window) add(",\"peak_bytes\":{}", count.peak_bytes);
+      if (stack.thread != none) add(",\"tid\":{}", p_.threads[stack.thread].tid);
       out_ += ",\"frames\":[";
       out_ += frames_.of(stack.node);
       out_ += "]}";

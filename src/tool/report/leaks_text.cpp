@@ -191,7 +191,7 @@ std::string leaks_text(const profile& given, std::span<const leak_entry> entries
   write_watch(page, *p.leaks, options);
   if (!options.file.empty()) {
     page.heading("Next");
-    page.line(fmt::format("  heapledger report {}", terminal_text(shell_quoted(options.file))));
+    page.command(fmt::format("heapledger report {}", terminal_text(shell_quoted(options.file))));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tool/analyse/timeline.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
 
@@ -33,9 +34,31 @@ void write_markers(page& page, const profile& p, const std::string& file) {
   if (p.markers.size() > rows_shown)
     page.line(fmt::format("  and {} more; --json has all", p.markers.size() - rows_shown), tone::faint);
   if (file.empty() || first == nullptr) return;
-  page.line(fmt::format("  heapledger report --since {} {}", terminal_text(shell_quoted(first->name)),
-                        terminal_text(shell_quoted(file))));
+  page.command(fmt::format("heapledger report --since {} {}", terminal_text(shell_quoted(first->name)),
+                           terminal_text(shell_quoted(file))));
   page.line("      what grew since then; --until NAME: up to another snapshot", tone::faint);
+}
+
+std::string marker_line(const profile& p, std::size_t width, bool unicode) {
+  constexpr std::size_t least_name = 4;
+  const std::int64_t end_ns = analyse::end_of(p.timeline, p.process.duration_ns);
+  if (end_ns <= 0 || width == 0) return {};
+  std::string line;
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < p.markers.size(); ++i) {
+    const auto at = analyse::column_at(p.markers[i].time_ns, end_ns, width);
+    if (at < used) continue;
+    const auto next =
+        i + 1 < p.markers.size() ? analyse::column_at(p.markers[i + 1].time_ns, end_ns, width) : width + 1;
+    const auto room = std::min(next - std::min(next, at + 2), width - at - 1);
+    const auto name = terminal_text(p.markers[i].name);
+    line += std::string(at - used, ' ') + (unicode ? "▲" : "^");
+    used = at + 1;
+    if (columns(name) > room && room < least_name) continue;
+    line += cut_right(name, room);
+    used = at + 1 + std::min(columns(name), room);
+  }
+  return line;
 }
 
 }  // namespace heapledger::report

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "tool/analyse/timeline.hpp"
+#include "tool/report/marker_table.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
 
@@ -129,6 +130,8 @@ void write_timeline(page& page, const profile& p) {
                         bytes_text(highest)),
             tone::faint);
   page.line(picture);
+  if (const auto marks = marker_line(p, heights.size(), page.unicode()); !marks.empty())
+    page.line(std::string(margin, ' ') + marks, tone::faint);
 }
 
 }  // namespace

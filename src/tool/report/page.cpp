@@ -85,6 +85,12 @@ void page::line(std::string_view text, tone tone) {
   out_ += '\n';
 }
 
+void page::command(std::string_view text) {
+  out_ += "  ";
+  out_ += text;
+  out_ += '\n';
+}
+
 void page::paragraph(std::string_view text, std::size_t indent, tone tone) {
   entry(std::string(indent, ' '), text, tone);
 }

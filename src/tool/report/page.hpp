@@ -31,6 +31,8 @@ class page {
   void heading(std::string_view text);
   // One line, cut at the width, without trailing blanks.
   void line(std::string_view text, tone tone = tone::plain);
+  // What may be typed: whole, however long.
+  void command(std::string_view text);
   // Words wrapped at the width, every line indented.
   void paragraph(std::string_view text, std::size_t indent, tone tone = tone::plain);
   // A label, and words wrapped beside it.

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
+
+#include "tool/report/code_width.hpp"
 
 namespace heapledger::report {
 namespace {
@@ -35,8 +36,16 @@ bool is_hidden(std::uint32_t c) {
   return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
 }
 
-bool continues(char c) {
-  return (static_cast<std::uint8_t>(c) & 0xc0) == 0x80;
+struct character {
+  std::size_t bytes;
+  std::size_t columns;
+};
+
+character first_of(std::string_view text) {
+  const decoded next = decode(text);
+  if (next.bytes != 0) return {next.bytes, code_width(next.code_point)};
+  const bool continues = (static_cast<std::uint8_t>(text[0]) & 0xc0) == 0x80;
+  return {1, continues ? 0U : 1U};
 }
 
 }  // namespace
@@ -64,28 +73,39 @@ std::string terminal_text(std::string_view text) {
 }
 
 std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
+  std::size_t sum = 0;
+  while (!text.empty()) {
+    const auto next = first_of(text);
+    sum += next.columns;
+    text.remove_prefix(next.bytes);
+  }
+  return sum;
 }
 
 std::string cut_right(std::string_view text, std::size_t width) {
   if (columns(text) <= width) return std::string(text);
   if (width <= 3) return std::string(width, '.');
   std::size_t end = 0;
-  for (std::size_t kept = 0; end < text.size(); ++end) {
-    if (!continues(text[end]) && kept++ == width - 3) break;
+  for (std::size_t left = width - 3;;) {
+    const auto next = first_of(text.substr(end));
+    if (next.columns > left) break;
+    left -= next.columns;
+    end += next.bytes;
   }
   return std::string(text.substr(0, end)) + "...";
 }
 
 std::string cut_left(std::string_view text, std::size_t width) {
-  const std::size_t all = columns(text);
+  std::size_t all = columns(text);
   if (all <= width) return std::string(text);
   if (width <= 3) return std::string(width, '.');
-  std::size_t begin = 0;
-  for (std::size_t dropped = 0; begin < text.size(); ++begin) {
-    if (!continues(text[begin]) && dropped++ == all - (width - 3)) break;
+  while (!text.empty()) {  // a mark that joins what was cut goes, too
+    const auto next = first_of(text);
+    if (all <= width - 3 && next.columns != 0) break;
+    all -= next.columns;
+    text.remove_prefix(next.bytes);
   }
-  return "..." + std::string(text.substr(begin));
+  return "..." + std::string(text);
 }
 
 std::string padded(std::string_view text, std::size_t width) {

@@ -11,7 +11,7 @@ namespace heapledger::report {
 // Control characters, invalid UTF-8 and direction marks become visible escapes: \x1b, \u{202e}.
 std::string terminal_text(std::string_view text);
 
-// Columns of a terminal_text: one for each code point.
+// Columns of a terminal_text: Chinese, Japanese and Korean take two for each character, combining marks none.
 std::size_t columns(std::string_view text);
 
 // At most `width` columns; what is cut is marked with "...".

@@ -99,9 +99,9 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
 void write_next(page& page, const text_options& options) {
   const std::string file = terminal_text(shell_quoted(options.file));
   page.heading("Next");
-  page.line(fmt::format("  heapledger report --by temporary {}", file));
+  page.command(fmt::format("heapledger report --by temporary {}", file));
   page.line("      the same by another measure: live peak allocated count temporary", tone::faint);
-  page.line(fmt::format("  heapledger report --json {}", file));
+  page.command(fmt::format("heapledger report --json {}", file));
   page.line("      every stack with every frame, for programs", tone::faint);
 }
 

@@ -12,7 +12,8 @@ import { LeaksPage, leaksFound } from "../view/leaks_page";
 import { MemoryPage } from "../view/memory_page";
 import { OverviewPage } from "../view/overview_page";
 import { PoolsPage } from "../view/pools_page";
-import { ProblemsPage, problems, ScopesPage, SizesPage, ThreadsPage } from "../view/small_pages";
+import { SizesPage } from "../view/sizes_page";
+import { ProblemsPage, problems, ScopesPage, ThreadsPage } from "../view/small_pages";
 import { StacksPage } from "../view/stacks_page";
 import type { Context, Page } from "./context";
 import { Model } from "./model";
@@ -162,7 +163,7 @@ export class App implements Context {
     const { report } = this.profile;
     const count = problems(this);
     const titles: Record<View, string> = {
-      overview: "Overview", flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes",
+      overview: "Overview", flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes and lives",
       threads: `Threads ${report.threads.length}`, scopes: "Scopes", pools: "Pools",
       leaks: leaksFound(this) > 0 ? `Leaks ${leaksFound(this)}` : "Leaks", memory: "Resident memory", problems: count > 0 ? `Problems ${count}` : "Problems",
     };

@@ -2,7 +2,8 @@
 import { stackValues, type Measure } from "../model/measure";
 import type { Profile } from "../model/profile";
 import { matcher, search, stacksIn, type Found } from "../model/search";
-import { CallTree, MergedTree, type Direction, type Tree } from "../model/tree";
+import { MergedTree, type Direction } from "../model/merged_tree";
+import { CallTree, type Columns, type Tree } from "../model/tree";
 import { forTopmost, sitePlaces, sumFunctions, weigh, type FunctionSums, type Weights } from "../model/weights";
 import { initial, type State } from "./state";
 
@@ -48,7 +49,8 @@ export class Model {
     const { stacks, before } = this.profile;
     const { by } = this.state;
     const old = stackValues(before!.stacks, by);
-    return weigh(this.profile, stackValues(stacks, by).map((value, i) => Math.max(value, old[i]!)), this.sites, this.filter());
+    return this.keepLarge(`larger ${by} ${this.filterKey()}`, () =>
+      weigh(this.profile, stackValues(stacks, by).map((value, i) => Math.max(value, old[i]!)), this.sites, this.filter()));
   }
 
   // What each module allocates over the run.
@@ -88,39 +90,36 @@ export class Model {
   chosenStacks(): Uint32Array {
     return this.keep(`stacks ${this.filterKey()}`, () => {
       const filter = this.filter();
-      const all = Uint32Array.from({ length: this.profile.stacks.count }, (_, i) => i);
+      const all = new Uint32Array(this.profile.stacks.count);
+      for (let i = 0; i < all.length; ++i) all[i] = i;
       return filter ? all.filter((i) => filter[i] !== 0) : all;
     });
   }
 
   tree(): Tree {
     const { direction, fn, skip } = this.state;
-    if (this.profile.before) return this.callTree();
     const key = `tree ${this.state.by} ${direction} ${skip} ${fn} ${this.filterKey()}`;
     if (direction === "down" || ((direction === "callers" || direction === "callees") && !this.isFunction(fn))) {
       return this.callTree();
     }
-    return this.keepLarge(key, () => {
-      const weights = this.weights();
-      if (direction === "up") return MergedTree.inverted(this.profile, weights, skip ? weights.site : weights.self);
-      return this.around(fn, direction);
-    });
+    if (direction !== "up") return this.around(fn, direction);
+    return this.keepLarge(key, () => MergedTree.inverted(this.profile, this.columns(), skip ? "site" : "self"));
+  }
+
+  private columns(): Columns {
+    return this.profile.before ? { shown: this.larger(), growth: this.growth(), after: this.weights() } : { shown: this.weights() };
   }
 
   callTree(): Tree {
-    return this.keepLarge(`calls ${this.state.by} ${this.filterKey()}`, () => new CallTree(this.profile, this.profile.before ? this.larger() : this.weights()));
+    return this.keepLarge(`calls ${this.state.by} ${this.filterKey()}`, () => new CallTree(this.profile, this.columns()));
   }
 
   around(fn: number, direction: Direction): MergedTree {
     return this.keepLarge(`around ${this.state.by} ${fn} ${direction} ${this.filterKey()}`, () => {
-      const weights = this.weights();
-      const roots = { nodes: [] as number[], values: [] as number[] };
-      forTopmost(this.profile, (node, of) => {
-        if (of !== fn || weights.total[node] === 0) return;
-        roots.nodes.push(node);
-        roots.values.push(weights.total[node]!);
-      });
-      return new MergedTree(this.profile, weights, direction, fn, roots);
+      const columns = this.columns();
+      const roots: number[] = [];
+      forTopmost(this.profile, (node, of) => of === fn && columns.shown.total[node] !== 0 && roots.push(node));
+      return new MergedTree(this.profile, columns, direction, fn, roots);
     });
   }
 
@@ -134,6 +133,7 @@ export class Model {
   }
 
   stackById(id: number): number {
+    if (id < 0) return -1;
     const index = this.keep("ids", () => {
       const ids = new Map<number, number>();
       this.profile.stacks.id.forEach((one, i) => ids.set(one, i));

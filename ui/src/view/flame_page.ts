@@ -70,10 +70,9 @@ export class FlamePage implements Page {
   }
 
   private fill(tree: Tree, node: number): string {
-    const { profile, model } = this.context;
     const colours = this.context.colours();
-    if (!profile.before) return colours.fill(tree.fn(node));
-    return colours.change(model.growth().total[node]!, tree.value(node));
+    if (!this.context.profile.before) return colours.fill(tree.fn(node));
+    return colours.change(tree.growth(node), tree.value(node));
   }
 
   private wholeLabel(): string {
@@ -94,7 +93,7 @@ export class FlamePage implements Page {
       choices.push(["callees", `Callees of ${cut(name)}`, `what ${name} leads to`]);
     }
     fill(this.controls,
-      profile.before ? null : segmented(choices, state.direction, (direction) => this.setDirection(direction)),
+      segmented(choices, state.direction, (direction) => this.setDirection(direction)),
       segmented([["top", "Icicle", "root on top"], ["bottom", "Flame", "root at the bottom"]],
         state.rootAtBottom ? "bottom" : "top",
         (side) => this.context.change({ rootAtBottom: side === "bottom" })),
@@ -124,7 +123,7 @@ export class FlamePage implements Page {
     const bytes = isBytes(state.by);
     const whole = model.whole();
     const root = tree.value(tree.root);
-    if (profile.before) return this.pointChange(node, fn, event);
+    if (profile.before) return this.pointChange(tree, node, event);
     const where = state.direction === "down" || this.small ? this.linesOf(tree, node) : "";
     this.hint.show(event.clientX, event.clientY,
       el("b", {}, fn < 0 ? this.wholeLabel() : functionName(profile, fn)),
@@ -135,11 +134,12 @@ export class FlamePage implements Page {
       fn >= 0 ? el("p", { class: "soft" }, colourName(profile, fn)) : null);
   }
 
-  private pointChange(node: number, fn: number, event: MouseEvent): void {
-    const { state, model, profile } = this.context;
+  private pointChange(tree: Tree, node: number, event: MouseEvent): void {
+    const { state, profile } = this.context;
     const bytes = isBytes(state.by);
-    const after = model.weights().total[node]!;
-    const growth = model.growth().total[node]!;
+    const fn = tree.fn(node);
+    const after = tree.after(node);
+    const growth = tree.growth(node);
     this.hint.show(event.clientX, event.clientY,
       el("b", {}, fn < 0 ? this.wholeLabel() : functionName(profile, fn)),
       el("p", {}, `${changeText(growth, bytes)} (${growthText(after - growth, after)})`),

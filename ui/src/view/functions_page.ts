@@ -3,7 +3,7 @@ import type { Context, Page } from "../app/context";
 import { isBytes } from "../model/measure";
 import { functionName, lineText, moduleName, shortName } from "../model/profile";
 import { changeText, countText, counted, exactText, percentText, valueText } from "../model/text";
-import type { MergedTree } from "../model/tree";
+import type { MergedTree } from "../model/merged_tree";
 import { fitted } from "../model/names";
 import { bar, copyText, el, fill } from "./dom";
 import { Table, type Column } from "./table";
@@ -40,11 +40,11 @@ export class FunctionsPage implements Page {
     ];
     const columns: Column[] = [
       ...(profile.before ? changes : []),
-      { title: "Self", hint: "allocated by this function itself", width: "88px", right: true, cell: value(self), order: (a, b) => self(b) - self(a) },
+      { title: "Self", hint: "allocated by this function itself", width: "88px", right: true, cell: value(self), order: (a, b) => self(b) - self(a), value: self },
       ...(profile.before ? [] : [{ title: "", width: "118px", wideOnly: true, cell: share(self) }]),
-      { title: "Total", hint: "with all that it calls", width: "88px", right: true, cell: value(total), order: (a, b) => total(b) - total(a) },
+      { title: "Total", hint: "with all that it calls", width: "88px", right: true, cell: value(total), order: (a, b) => total(b) - total(a), value: total },
       ...(profile.before ? [] : [{ title: "", width: "118px", wideOnly: true, cell: share(total) }]),
-      { title: "Allocations", hint: "with all that it calls", width: "104px", right: true, wideOnly: true, cell: (fn) => countText(count(fn)), order: (a, b) => count(b) - count(a) },
+      { title: "Allocations", hint: "with all that it calls", width: "104px", right: true, wideOnly: true, cell: (fn) => countText(count(fn)), order: (a, b) => count(b) - count(a), value: count },
       { title: "Function", width: "minmax(220px, 1fr)", cell: (fn) => el("span", { class: "name", title: name(fn) }, swatch(context, fn), fitted(shortName(profile, fn), longestName)), order: (a, b) => name(b).localeCompare(name(a)) * -1 },
       { title: "Module", wideOnly: true, width: "minmax(80px, 150px)", cell: (fn) => moduleName(profile, fn), order: (a, b) => moduleName(profile, a).localeCompare(moduleName(profile, b)) },
     ];

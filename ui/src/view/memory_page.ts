@@ -62,7 +62,7 @@ export class MemoryBars {
 }
 
 export class MemoryPage implements Page {
-  readonly element = el("section", { class: "page scroll" });
+  readonly element = el("section", { class: "page scroll memory" });
 
   constructor(context: Context) {
     const { profile } = context;
@@ -73,7 +73,7 @@ export class MemoryPage implements Page {
       el("tr", { class: strong ? "strong" : "" }, el("th", {}, name),
         ...maps.map(([, map]) => el("td", { class: "right", title: exactText(of(map), true) }, bytesText(of(map)))),
         ...maps.slice(0, 1).map(([, map]) => el("td", { class: "right" }, percentText(of(map), map.rss_bytes))),
-        el("td", { class: "soft" }, meaning));
+        el("td", { class: "soft meaning" }, meaning));
     const unexplained = (map: MemoryMap): number => map.rss_bytes - parts.reduce((sum, part) => sum + map[part.key], 0);
     if (maps.length === 0) return;
     this.element.append(el("table", { class: "plain" },

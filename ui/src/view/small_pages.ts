@@ -1,54 +1,11 @@
-// Sizes, threads, scopes and problems: tables that are small enough to be plain ones.
+// Threads, scopes and problems: tables that are small enough to be plain ones.
 import type { Context, Page } from "../app/context";
-import type { ScopeRow, SizeBucket } from "../data/report";
+import type { ScopeRow } from "../data/report";
 import { bytesText, countText, counted, exactText, percentText, secondsText } from "../model/text";
 import { bar, el, fill, type Child } from "./dom";
 import { stackList } from "./stack_list";
 
 const mostRows = 2000;
-
-// One row for each power of two.
-export function sizeRows(buckets: SizeBucket[]): SizeBucket[] {
-  const rows = new Map<number, SizeBucket>();
-  for (const bucket of buckets) {
-    const power = bucket.from < 1 ? -1 : Math.floor(Math.log2(bucket.from));
-    const row = rows.get(power);
-    if (row) row.allocations += bucket.allocations;
-    else rows.set(power, { from: power < 0 ? 0 : 2 ** power, to: power < 0 ? 0 : 2 ** (power + 1) - 1, allocations: bucket.allocations });
-  }
-  const sorted = [...rows].sort((a, b) => a[0] - b[0]).map(([, row]) => row);
-  while (sorted.length > 0 && sorted[0]!.allocations === 0) sorted.shift();
-  while (sorted.length > 0 && sorted[sorted.length - 1]!.allocations === 0) sorted.pop();
-  return sorted;
-}
-
-function rangeText(row: SizeBucket): string {
-  if (row.from === row.to) return `${row.from} B`;
-  const round = (bytes: number): string => bytesText(bytes).replace(".0 ", " ");
-  return row.to < 1024 ? `${row.from} to ${row.to} B` : `${round(row.from)} to ${round(row.to + 1)}`;
-}
-
-export class SizesPage implements Page {
-  readonly element = el("section", { class: "page scroll" });
-
-  constructor(context: Context) {
-    const { sizes, totals } = context.profile.report;
-    const rows = sizeRows(sizes);
-    const all = rows.reduce((sum, row) => sum + row.allocations, 0);
-    const highest = rows.reduce((most, row) => Math.max(most, row.allocations), 1);
-    const mean = totals.allocations > 0 ? totals.allocated_bytes / totals.allocations : 0;
-    this.element.append(el("h2", {}, "Sizes asked for"),
-      el("p", { class: "soft" }, `${counted(totals.allocations, "allocation")}, ${bytesText(Math.round(mean))} on average`),
-      el("div", { class: "histogram" }, ...rows.flatMap((row) => [
-        el("span", { class: "right" }, rangeText(row)),
-        bar(row.allocations / highest, "var(--accent)"),
-        el("span", { class: "right", title: exactText(row.allocations, false) }, countText(row.allocations)),
-        el("span", { class: "right soft" }, percentText(row.allocations, all)),
-      ])));
-  }
-
-  update(): void {}
-}
 
 export class ThreadsPage implements Page {
   readonly element = el("section", { class: "page scroll" });

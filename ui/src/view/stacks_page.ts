@@ -31,6 +31,7 @@ export class StacksPage implements Page {
       wideOnly: title !== "At peak" && title !== "Live",
       cell: (i) => el("span", { title: exactText(values[i]!, bytes) }, bytes ? bytesText(values[i]!) : countText(values[i]!)),
       order: (a, b) => values[b]! - values[a]!,
+      value: (i) => values[i]!,
     });
     const before = profile.before?.stacks;
     const grown = (i: number): number => stackValues(stacks, context.state.by)[i]! - stackValues(before!, context.state.by)[i]!;

@@ -9,6 +9,7 @@ export interface Column {
   wideOnly?: boolean; // not where the window is narrow
   cell(row: number): Child;
   order?: (a: number, b: number) => number; // what a click on the head sorts by: the largest first
+  value?: (row: number) => number; // the number that `order` goes by, where it is one
 }
 
 export interface TableHost {
@@ -19,6 +20,24 @@ export interface TableHost {
 const rowHeight = 27;
 const spare = 4;
 const tallest = 8_000_000; // browsers stop at about 2^24 or 2^25 pixels
+
+// The largest first, equal ones as they stood. Most are often zero, and need no sorting.
+export function sortByValue(rows: Uint32Array, value: (row: number) => number, upward: boolean): void {
+  const from = rows.slice();
+  const values = Float64Array.from(from, value); // asked once for each row
+  const above: number[] = [];
+  const zero: number[] = [];
+  const below: number[] = [];
+  for (let i = 0; i < from.length; ++i) (values[i]! > 0 ? above : values[i]! < 0 ? below : zero).push(i);
+  const sign = upward ? 1 : -1;
+  const compare = (a: number, b: number): number => sign * (values[a]! - values[b]!) || from[a]! - from[b]!;
+  above.sort(compare);
+  below.sort(compare);
+  let at = 0;
+  for (const part of upward ? [below, zero, above] : [above, zero, below]) {
+    for (const i of part) rows[at++] = from[i]!;
+  }
+}
 
 export class Table {
   readonly element: HTMLElement;
@@ -40,7 +59,7 @@ export class Table {
     this.element = el("div", { class: "table", tabindex: 0, role: "table" }, this.head, this.body);
     this.body.append(this.rowsBox);
     this.element.style.setProperty("--columns", columns.map((column) => column.width).join(" "));
-    this.element.style.setProperty("--narrow-columns", columns.filter((column) => !column.wideOnly).map((column) => column.width).join(" "));
+    this.element.style.setProperty("--narrow-columns", columns.filter((column) => !column.wideOnly).map((column) => column.width.replace(/^minmax\(\d+px/, "minmax(0")).join(" "));
     this.element.addEventListener("scroll", this.drawSoon);
     this.element.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.drawSoon()).observe(this.element);
@@ -80,8 +99,9 @@ export class Table {
   private sort(): void {
     this.drawn.clear();
     this.order = Uint32Array.from(this.rows);
-    const compare = this.columns[this.sortColumn]?.order;
-    if (compare) this.order.sort(this.upward ? (a, b) => -compare(a, b) || a - b : (a, b) => compare(a, b) || a - b);
+    const { order: compare, value } = this.columns[this.sortColumn] ?? {};
+    if (value) sortByValue(this.order, value, this.upward);
+    else if (compare) this.order.sort(this.upward ? (a, b) => -compare(a, b) || a - b : (a, b) => compare(a, b) || a - b);
     this.body.style.height = `${Math.min(tallest, this.order.length * rowHeight)}px`;
     this.element.setAttribute("aria-rowcount", String(this.order.length));
     this.draw();

@@ -1,0 +1,80 @@
+#include "tool/html/words.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <vector>
+
+#include "tool/analyse/groups.hpp"
+#include "tool/analyse/symbol_gaps.hpp"
+#include "tool/report/json.hpp"
+#include "tool/report/json_text.hpp"
+#include "tool/report/loss_words.hpp"
+#include "tool/report/names.hpp"
+#include "tool/report/overview.hpp"
+#include "tool/report/printable.hpp"
+
+namespace heapledger::html {
+namespace {
+
+std::string text_list(const std::vector<std::string>& texts) {
+  std::string list = "[";
+  for (const auto& text : texts) list += (list.size() > 1 ? "," : "") + report::json_string(text);
+  return list + "]";
+}
+
+std::string command_text(const process_info& process) {
+  std::string text;
+  for (const auto& word : process.command) text += (text.empty() ? "" : " ") + report::shell_quoted(word);
+  if (text.empty()) text = process.exe.empty() ? "(a program without a name)" : process.exe;
+  return report::terminal_text(text);
+}
+
+std::string symbol_lines(const profile& p) {
+  std::vector<std::string> lines;
+  for (const auto& gap : analyse::symbol_gaps(p)) {
+    const module_info& module = p.modules[gap.module];
+    lines.push_back(
+        fmt::format("{}: {} of {} places without {}{}", report::terminal_text(report::file_part(module.path)),
+                    gap.without_name != 0 ? gap.without_name : gap.without_line, gap.places,
+                    gap.without_name != 0 ? "a function name" : "file and line",
+                    module.symbol_advice.empty() ? "" : "; " + report::terminal_text(module.symbol_advice)));
+  }
+  return text_list(lines);
+}
+
+}  // namespace
+
+std::string words(const profile& p) {
+  std::vector<std::string> losses;
+  for (const auto& [name, count] : p.profiler.losses) losses.push_back(report::loss_text(name, count));
+  std::vector<std::string> errors;
+  for (const auto& error : p.errors) errors.push_back(report::error_text(error.kind, error.count));
+  std::vector<std::string> modules;
+  for (const auto& module : p.modules) modules.push_back(report::terminal_text(module.path));
+  std::vector<std::string> threads;
+  for (const auto& thread : p.threads) threads.push_back(report::terminal_text(thread.name));
+  analyse::machinery machinery(p);
+  const auto nameless = analyse::nameless_at_peak(p, analyse::find_sites(p, machinery));
+  return fmt::format(
+      R"({{"name":{},"command":{},"ending":{},"host":{},"losses":{},"errors":{},"symbols":{},"modules":{},"threads":{},)"
+      R"("nameless_peak_bytes":{},"symbolized":{}}})",
+      report::json_string(report::terminal_text(report::file_part(p.process.exe))),
+      report::json_string(command_text(p.process)), report::json_string(report::ending_text(p.process)),
+      report::json_string(report::terminal_text(p.process.host)), text_list(losses), text_list(errors), symbol_lines(p),
+      text_list(modules), text_list(threads), nameless.bytes, p.symbolized);
+}
+
+std::string small_report(profile& p) {
+  std::map<std::vector<std::string>, counters> sums;
+  for (const auto& stack : p.stacks) sums[stack.scope] += stack.count;
+  p.stacks.clear();
+  for (const auto& [scope, count] : sums) {
+    p.stacks.push_back({static_cast<std::uint32_t>(p.stacks.size()), 0, scope, count});
+  }
+  std::string text;
+  report::write_json(p, {analyse::measure::live, 0}, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+}  // namespace heapledger::html

@@ -1,0 +1,16 @@
+// The part of a page's data that is JSON: what the text report has words for, and the report itself.
+#pragma once
+
+#include <string>
+
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::html {
+
+std::string words(const profile& p);
+
+// The JSON report with one stack for each scope: its totals and everything else stay what they are. Empties the
+// profile's stacks.
+std::string small_report(profile& p);
+
+}  // namespace heapledger::html
