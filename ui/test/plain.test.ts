@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromFragment, initial, toFragment, type State } from "../src/app/state";
 import { Reader } from "../src/data/reader";
+import { scopeLines } from "../src/model/scope_lines";
 import { ageRows, fates, meanLife } from "../src/model/lifetimes";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, percentText, secondsText } from "../src/model/text";
@@ -126,4 +127,15 @@ test("rows by value, zeros as they stood", () => {
   };
   assert.deepEqual(sorted(false), [4, 1, 5, 0, 3, 2, 6]);
   assert.deepEqual(sorted(true), [6, 2, 0, 3, 1, 5, 4]);
+});
+
+test("scopes at the times of the timeline", () => {
+  const row = (name: string, values: [number, number][]): never =>
+    ({ scope: [name], timeline: values.map(([time, live_bytes]) => ({ time, live_bytes })) }) as never;
+  const scopes = [row("small", [[0, 1], [9, 2]]), row("large", [[1, 10], [2, 90], [4, 5]]), { scope: ["none"] } as never];
+  assert.deepEqual(scopeLines(scopes, [0, 1.5, 2, 3, 4], 2), [
+    { name: "large", live: [null, 10, 90, 90, 5] },
+    { name: "small", live: [1, 1, 1, 1, 1] },
+  ]);
+  assert.equal(scopeLines(scopes, [0], 1).length, 1);
 });
