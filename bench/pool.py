@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the pool with malloc of several libraries, boost::pool and std::pmr: nanoseconds for a pair of allocate and free, in
-turn within each round, median over the rounds; or each as a ratio to
-glibc's malloc in the same round."""
+turn within each round, median over the rounds; or each as a ratio to glibc's malloc in the same round. Then which of the
+targets are met."""
 
 import argparse
 import os
@@ -12,7 +12,7 @@ import sys
 
 LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 OURS = ["single", "single+checks", "single+fill", "thread_cached", "thread_cached+checks", "thread_cached+fill", "shared",
-        "shared+checks"]
+        "shared+checks", "shared+fill"]
 # Name, subject, library to preload.
 SUBJECTS = [(name, name, None) for name in OURS] + [
     ("glibc", "malloc", None),
@@ -21,10 +21,12 @@ SUBJECTS = [(name, name, None) for name in OURS] + [
     ("tcmalloc", "malloc", "libtcmalloc_minimal.so.4"),
     ("boost::pool", "boost_pool", None),
     ("boost::singleton_pool", "boost_singleton_pool", None),
+    ("free list", "free_list", None),
     ("pmr unsynchronized", "pmr_unsynchronized", None),
     ("pmr synchronized", "pmr_synchronized", None),
 ]
-PATTERNS = [("1", "local"), ("2", "local"), ("2", "remote")]
+PATTERNS = [("1", "local"), ("2", "local"), ("2", "near"), ("2", "far")]
+WORDS = {"local": "local", "near": "remote, near", "far": "remote, far"}
 ORDERS = ["lifo", "fifo", "random"]
 
 
@@ -44,9 +46,18 @@ def run(program, subject, library, rounds):
     return {tuple(line[:4]): float(line[4]) for line in lines}
 
 
+def ratios(ours, theirs, key):
+    """Of the same round, where both have it. Far and near come and go on a virtual machine: there of any two rounds."""
+    paired = [one[key] / other[key] for one, other in zip(ours, theirs) if key in one and key in other]
+    if paired or key[2] == "local":
+        return paired
+    both = [[one[key] for one in runs if key in one] for runs in (ours, theirs)]
+    return [statistics.median(both[0]) / statistics.median(both[1])] if all(both) else []
+
+
 def table(results, size, ratio):
     """results: by subject, a list of what run() returned."""
-    head = [f"{threads} thread{'s' if threads == '2' else ''}, {frees}, {order}" for threads, frees in PATTERNS for order in ORDERS]
+    head = [f"{threads} thread{'s' if threads == '2' else ''}, {WORDS[frees]}, {order}" for threads, frees in PATTERNS for order in ORDERS]
     yield "| " + " | ".join([f"{size} bytes"] + head) + " |"
     yield "|---" * (len(head) + 1) + "|"
     for name, runs in results.items():
@@ -54,13 +65,73 @@ def table(results, size, ratio):
         for threads, frees in PATTERNS:
             for order in ORDERS:
                 key = (size, threads, frees, order)
-                if not runs or key not in runs[0]:
-                    cells.append("")
-                elif ratio:
-                    cells.append(f"{statistics.median(one[key] / bare[key] for one, bare in zip(runs, results['glibc'])):.2f}")
-                else:
-                    cells.append(f"{statistics.median(one[key] for one in runs):.1f}")
+                found = ratios(runs, results["glibc"], key) if ratio else [one[key] for one in runs if key in one]
+                cells.append(f"{statistics.median(found):.{2 if ratio else 1}f}" if found else "")
         yield "| " + " | ".join([name] + cells) + " |"
+
+
+GENERAL = ["glibc", "jemalloc", "mimalloc", "tcmalloc"]
+
+
+def worst_ratio(results, ours, theirs, keys):
+    """The largest over the keys of the median over the rounds of ours to the best of theirs, the best one's name and the key."""
+    found = None
+    for key in keys:
+        peers = {}
+        for name in theirs:
+            if found_ratios := ratios(results[ours], results.get(name, []), key):
+                peers[name] = statistics.median(found_ratios)
+        if peers:
+            name = max(peers, key=peers.get)
+            if found is None or peers[name] > found[0]:
+                found = peers[name], name, key
+    return found
+
+
+def targets(results, sizes):
+    """What was promised, and whether it holds in this run: a line for each."""
+    def all_keys(threads, frees):
+        return [(size, threads, frees, order) for size in sizes for order in ORDERS]
+
+    def median_of(name, key):
+        return statistics.median(one[key] for one in results[name] if key in one)
+
+    def line(is_met, text):
+        return f"- {'met' if is_met else '**missed**'}: {text}"
+
+    def place(key):
+        return f"{key[0]} bytes, {key[1]} thread{'s' if key[1] == '2' else ''}, {WORDS[key[2]]}, {key[3]}"
+
+    if results.get("single") and results.get("glibc"):
+        slow = [key for key in all_keys("1", "local") if median_of("glibc", key) >= 10]
+        if slow:
+            key = max(slow, key=lambda one: median_of("single", one))
+            yield line(median_of("single", key) < 2, f"single takes less than 2 ns where glibc takes 10 or more ({len(slow)} of "
+                       f"{len(sizes) * len(ORDERS)} rows): at most {median_of('single', key):.2f} ns, glibc {median_of('glibc', key):.1f} ({place(key)})")
+    if results.get("thread_cached"):
+        keys = all_keys("1", "local") + all_keys("2", "local")
+        if worst := worst_ratio(results, "thread_cached", GENERAL, keys):
+            ratio, name, key = worst
+            yield line(ratio < 1, f"thread_cached is ahead of every general allocator on local frees: closest is {name}, "
+                       f"{1 / ratio:.1f} times as long ({place(key)})")
+        if worst := worst_ratio(results, "thread_cached", ["glibc"], keys):
+            yield line(worst[0] <= 1 / 3, f"and 3 times as fast as glibc or more: at least {1 / worst[0]:.1f} times ({place(worst[2])})")
+        for frees in ("near", "far"):
+            worst = worst_ratio(results, "thread_cached", GENERAL, all_keys("2", frees))
+            if worst is None:
+                yield f"- not measured: remote frees while the other processor is {frees}"
+                continue
+            ratio, name, key = worst
+            yield line(ratio <= 1.05, f"thread_cached is not behind the best on remote frees, {frees} (within 1.05): {ratio:.2f} of {name} at worst "
+                       f"({place(key)})")
+    for threading in ("single", "thread_cached", "shared"):
+        for checks in ("checks", "fill"):
+            ours = f"{threading}+{checks}"
+            if results.get(ours) and results.get(threading):
+                found = [ratios(results[ours], results[threading], key) for key in all_keys("1", "local") + all_keys("2", "local")]
+                found = sorted(statistics.median(each) for each in found if each)
+                yield line(found[-1] <= 1.3, f"{ours} within 1.3 of {threading}: {found[0]:.2f} to {found[-1]:.2f}, "
+                           f"{sum(each <= 1.3 for each in found)} of {len(found)} rows within")
 
 
 def main():
@@ -96,6 +167,7 @@ def main():
     lines = [f"A pair of allocate and free, {what}, median of {options.runs} rounds; 256 chunks live."]
     for size in sizes:
         lines += ["", *table(results, size, options.ratio)]
+    lines += ["", *targets(results, sizes)]
     print("\n".join(lines))
     if options.markdown:
         options.markdown.write_text("\n".join(lines) + "\n")

@@ -1,5 +1,6 @@
 // usage: pool_pairs SUBJECT [ROUNDS]
-// Prints a line for each pattern: size threads frees order nanoseconds.
+// Prints a line for each pattern: size threads frees order nanoseconds. Frees are local, or remote while the other
+// thread is near or far.
 #include <cstdio>
 #include <cstring>
 
@@ -17,9 +18,14 @@ void measure(std::size_t bytes, bool any_thread, int rounds) {
       if (remote && threads == 1) continue;
       for (const auto order : {bench::order::lifo, bench::order::fifo, bench::order::random}) {
         Subject subject{};
-        std::printf("%zu %d %s %s %.3f\n", bytes, threads, remote ? "remote" : "local",
-                    bench::order_names[static_cast<int>(order)],
-                    bench::pair_ns(subject, order, threads, remote, rounds));
+        const auto found = bench::time_pair(subject, order, threads, remote, rounds);
+        auto print = [&](const char* frees, double ns) {
+          if (ns != 0)
+            std::printf("%zu %d %s %s %.3f\n", bytes, threads, frees, bench::order_names[static_cast<int>(order)], ns);
+        };
+        print("local", found.ns);
+        print("near", found.near_ns);
+        print("far", found.far_ns);
       }
     }
   }
@@ -44,6 +50,10 @@ bool measure_size(const char* name, int rounds) {
     measure<bench::ours<Bytes, threading::shared, no_checks>>(Bytes, true, rounds);
   else if (is("shared+checks"))
     measure<bench::ours<Bytes, threading::shared, exact_checks>>(Bytes, true, rounds);
+  else if (is("shared+fill"))
+    measure<bench::ours<Bytes, threading::shared, all_checks>>(Bytes, true, rounds);
+  else if (is("free_list"))
+    measure<bench::free_list<Bytes>>(Bytes, false, rounds);
   else if (is("malloc"))
     measure<bench::from_malloc<Bytes>>(Bytes, true, rounds);
   else if (is("pmr_unsynchronized"))

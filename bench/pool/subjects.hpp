@@ -1,7 +1,9 @@
 // What is compared: our pools, malloc (whose library the caller preloads), boost::pool and std::pmr.
 #pragma once
 
+#include <cstddef>
 #include <cstdlib>
+#include <memory>
 #include <memory_resource>
 
 #include "heapledger/pool.hpp"
@@ -16,6 +18,34 @@ namespace bench {
 
 template <std::size_t Bytes, class Threading, class Checks>
 using ours = heapledger::pool<Bytes, Threading, heapledger::no_header, heapledger::no_analyzer, Checks>;
+
+// A list of chunks in one block and nothing else: what cannot be less.
+template <std::size_t Bytes>
+class free_list {
+  struct node {
+    node* next;
+  };
+  static constexpr std::size_t chunks = 16'384;
+  std::unique_ptr<std::byte[]> memory_ = std::make_unique<std::byte[]>(chunks * Bytes);
+  node* first_ = nullptr;
+
+ public:
+  free_list() {
+    for (std::size_t i = chunks; i-- > 0;) deallocate(&memory_[i * Bytes]);
+  }
+  void* allocate() {
+    node* const one = first_;
+    if (one == nullptr) [[unlikely]]
+      std::abort();
+    first_ = one->next;
+    return one;
+  }
+  void deallocate(void* chunk) {
+    auto* const one = static_cast<node*>(chunk);
+    one->next = first_;
+    first_ = one;
+  }
+};
 
 template <std::size_t Bytes>
 struct from_malloc {

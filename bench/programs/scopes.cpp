@@ -21,6 +21,16 @@ void one_pair() {
   std::free(block);
 }
 
+// The same from one of a dozen stacks.
+template <unsigned Site>
+[[gnu::noinline]] void one_pair_at(unsigned site) {
+  if (site == Site)
+    one_pair();
+  else if constexpr (Site < 12)
+    one_pair_at<Site + 1>(site);
+  asm volatile("");
+}
+
 template <class Work>
 void measure(const char* what, long count, Work work) {
   std::array<double, repeats> found;
@@ -40,7 +50,9 @@ int main() {
   std::printf("probe: %s\n", heapledger::active() ? "there" : "absent");
   constexpr long count = 1'000'000;
   const heapledger::budget plenty{.live_bytes = 1ULL << 40, .action = heapledger::on_exceed::fail};
-  const scope a("a"), inner("inner", {}, a), limited("limited", plenty), below("below", {}, limited);
+  const heapledger::budget all{.allocated_bytes = 1ULL << 50, .allocations = 1ULL << 40};
+  const scope a("a"), inner("inner", {}, a), limited("limited", plenty), below("below", {}, limited),
+      counted("counted", all);
   measure("malloc and free, in no scope", count, [](long) { one_pair(); });
   measure("enter and leave a scope", count, [&](long) { const enter in(a); });
   {
@@ -59,6 +71,10 @@ int main() {
     const enter in(below);
     measure("malloc and free, in a scope below it", count, [](long) { one_pair(); });
   }
+  {
+    const enter in(counted);
+    measure("malloc and free, in a scope with a budget of all it ever allocates", count, [](long) { one_pair(); });
+  }
   measure("enter a scope, malloc, free, leave", count, [&](long) {
     const enter in(a);
     one_pair();
@@ -71,6 +87,15 @@ int main() {
     measure(text, count, [&](long i) {
       const enter in(scopes[static_cast<unsigned long>(i) % number]);
       one_pair();
+    });
+    for (scope& each : scopes) each.close();
+  }
+  {
+    std::vector<scope> scopes;
+    for (unsigned i = 0; i < 64; ++i) scopes.emplace_back("alternating");
+    measure("the same, 64 scopes in turn, each with 12 stacks", count, [&](long i) {
+      const enter in(scopes[static_cast<unsigned long>(i) % 64]);
+      one_pair_at<0>(static_cast<unsigned>(i) / 64 % 12);
     });
     for (scope& each : scopes) each.close();
   }

@@ -66,6 +66,7 @@ class pool {
 
   // Is it in the pool's memory? For any pointer, in constant time.
   bool owns(const void* pointer) const noexcept requires(!Options.bypass) {
+    if constexpr (moves_chunks) pointer = analyzer_.chunk_at(const_cast<void*>(pointer));
     return pool_detail::segment_map::find(pointer) == &identity_;
   }
   static Header* header(void* chunk) noexcept;
@@ -96,11 +97,18 @@ class pool {
   using page_lock = typename Threading::page_lock_type;
   using arena = pool_detail::arena<layout>;
 
-  HEAPLEDGER_POOL_HOT void* begin(pool_detail::link* chunk, std::size_t bytes) noexcept;
+  // The analyzer may give the program another place than the chunk (publish.hpp).
+  static constexpr bool moves_chunks =
+      pool_detail::moves<Analyzer, Header> && !Options.bypass && Options.tool == memory_tool::none;
+
+  HEAPLEDGER_POOL_HOT void* begin(pool_detail::link* chunk, pool_detail::word taker, std::size_t bytes) noexcept;
   HEAPLEDGER_POOL_HOT void end(void* chunk) noexcept;
   static void* bypass_allocate() noexcept;
   static void bypass_deallocate(void* chunk) noexcept;
   [[noreturn]] HEAPLEDGER_POOL_COLD static void no_memory();
+  HEAPLEDGER_POOL_COLD void refuse_place(void* given) const noexcept;
+  template <class F>
+  void for_each_chunk(F&& call);  // the pool's own, wherever the program has them
 
   static constexpr bool walks_at_end =
       Checks::leaks || !std::is_trivially_destructible_v<Header> || !std::same_as<Analyzer, no_analyzer>;

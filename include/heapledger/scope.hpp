@@ -16,67 +16,17 @@
 // these are.
 #pragma once
 
-#include <heapledger/heapledger.h>
-#include <heapledger/detail/may_throw.hpp>
+#include <heapledger/usage.hpp>
 
-#include <atomic>
-#include <cstddef>
+#include <concepts>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <functional>
-#include <memory>
-#include <memory_resource>
-#include <new>
-#include <optional>
 #include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 namespace heapledger {
-
-inline constexpr std::uint64_t unlimited = HEAPLEDGER_UNLIMITED;
-
-// Sizes are requested bytes.
-struct usage {
-  std::int64_t live_bytes = 0;
-  std::int64_t live_blocks = 0;
-  std::int64_t peak_bytes = 0;  // highest live_bytes with descendants, to within error_bytes
-  std::uint64_t allocated_bytes = 0;
-  std::uint64_t allocations = 0;
-  std::uint64_t frees = 0;
-  std::int64_t error_bytes = 0;  // of peak_bytes; 0 where one thread worked in the scope
-
-  bool operator==(const usage&) const = default;
-  // What came after an earlier look at the same scope; the peak stays the whole one's.
-  usage since(const usage& before) const noexcept {
-    return {live_bytes - before.live_bytes,
-            live_blocks - before.live_blocks,
-            peak_bytes,
-            allocated_bytes - before.allocated_bytes,
-            allocations - before.allocations,
-            frees - before.frees,
-            error_bytes};
-  }
-};
-
-// What happens when an allocation does not fit into a budget.
-enum class on_exceed {
-  stop,  // the scope's stop_token is triggered; the allocation passes
-  fail   // the same, and the allocation fails: malloc gives nullptr and ENOMEM, new throws budget_exceeded
-};
-
-// What a scope may use together with its descendants. Only `fail` keeps it below the limits, and then to the byte.
-struct budget {
-  std::uint64_t live_bytes = unlimited;       // at any moment
-  std::uint64_t allocated_bytes = unlimited;  // ever
-  std::uint64_t allocations = unlimited;      // ever
-  on_exceed action = on_exceed::stop;
-  std::uint64_t reserve_bytes = 0;  // the part of live_bytes that is kept for code which must not fail
-
-  bool operator==(const budget&) const = default;
-};
 
 // Is the probe in the process, and keeping books?
 inline bool active() noexcept {
@@ -198,13 +148,34 @@ decltype(auto) run_in(scope in, F&& f) {
   return std::forward<F>(f)();
 }
 
+// What bind() makes: may be called as f may, on a const object too where that may.
+template <class F>
+class bound {
+ public:
+  bound(scope in, F f) : in_(in), f_(std::move(f)) {}
+
+  template <class... Arguments>
+  requires std::invocable<F&, Arguments...>
+  decltype(auto) operator()(Arguments&&... arguments) {
+    const enter inside(in_);
+    return std::invoke(f_, std::forward<Arguments>(arguments)...);
+  }
+  template <class... Arguments>
+  requires std::invocable<const F&, Arguments...>
+  decltype(auto) operator()(Arguments&&... arguments) const {
+    const enter inside(in_);
+    return std::invoke(f_, std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  scope in_;
+  F f_;
+};
+
 // A callable that calls f in the scope, in whatever thread it is called: for work that is handed on.
 template <class F>
 auto bind(scope in, F&& f) {
-  return [in, f = std::forward<F>(f)]<class... Arguments>(Arguments&&... arguments) mutable -> decltype(auto) {
-    const enter inside(in);
-    return std::invoke(f, std::forward<Arguments>(arguments)...);
-  };
+  return bound<std::decay_t<F>>(in, std::forward<F>(f));
 }
 
 // While it lives, no budget fails an allocation of this thread: for code that must not fail, such as destructors. What
@@ -234,184 +205,9 @@ inline bool add_foreign(scope to, std::int64_t bytes) noexcept {
   return heapledger_scope_foreign == nullptr || heapledger_scope_foreign(to.handle(), bytes) != 0;
 }
 
-// A memory resource whose memory is charged to one scope, wherever it is asked from. `upstream` must live as long.
-class scope_resource : public std::pmr::memory_resource {
- public:
-  explicit scope_resource(scope charged,
-                          std::pmr::memory_resource* upstream = std::pmr::get_default_resource()) noexcept
-      : scope_(charged), upstream_(upstream) {}
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    const enter inside(scope_);
-    return upstream_->allocate(bytes, alignment);
-  }
-  void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
-    upstream_->deallocate(block, bytes, alignment);
-  }
-  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
-    const auto* same = dynamic_cast<const scope_resource*>(&other);
-    return same != nullptr && same->upstream_->is_equal(*upstream_);
-  }
-
-  scope scope_;
-  std::pmr::memory_resource* upstream_;
-};
-
-// What operator new throws where a budget says `fail`.
-class budget_exceeded : public std::bad_alloc {
- public:
-  explicit budget_exceeded(const heapledger_refusal& why) noexcept
-      : scope_(scope::from_handle(why.scope)), used_(scope_.used()), requested_bytes_(why.requested_bytes) {
-    static constexpr const char* resources[] = {"live bytes", "allocated bytes", "allocations"};
-    const budget limit = scope_.limits();
-    const std::uint64_t limits[] = {limit.live_bytes - limit.reserve_bytes, limit.allocated_bytes, limit.allocations};
-    const std::uint64_t use[] = {static_cast<std::uint64_t>(used_.live_bytes), used_.allocated_bytes,
-                                 used_.allocations};
-    const std::size_t which = why.resource < 3 ? why.resource : 0;
-    std::snprintf(text_, sizeof text_, "over budget in scope %.100s: %llu of %llu %s used, %llu bytes requested",
-                  scope_.name().data(), static_cast<unsigned long long>(use[which]),
-                  static_cast<unsigned long long>(limits[which]), resources[which],
-                  static_cast<unsigned long long>(why.requested_bytes));
-  }
-  const char* what() const noexcept override { return text_; }
-  heapledger::scope where() const noexcept { return scope_; }  // whose budget it was
-  const usage& used() const noexcept { return used_; }         // when it was refused
-  std::uint64_t requested_bytes() const noexcept { return requested_bytes_; }
-
- private:
-  heapledger::scope scope_;
-  usage used_;
-  std::uint64_t requested_bytes_;
-  char text_[240];
-};
-
-// What hangs on a scope: made when somebody needs it, gone when the scope is.
-struct scope::control {
-  struct pass_on {
-    std::stop_source* to;
-    void operator()() const noexcept { to->request_stop(); }
-  };
-
-  std::stop_source source;
-  std::atomic<bool> exceeded{false};
-  std::optional<std::stop_callback<pass_on>> from_parent;
-  std::function<void(scope, usage)> reactions[4];
-
-  static void notify(void* user, const heapledger_notice* notice) {
-    auto& self = *static_cast<control*>(user);
-    const scope where(notice->scope);
-    if (notice->what == HEAPLEDGER_EXCEEDED) {
-      self.exceeded.store(true, std::memory_order_relaxed);
-      self.source.request_stop();
-    }
-    if (notice->what == HEAPLEDGER_THRESHOLD && notice->index < 4 && self.reactions[notice->index])
-      self.reactions[notice->index](where, where.used());
-  }
-  static void destroy(void* user) { delete static_cast<control*>(user); }
-};
-
-namespace detail {
-[[noreturn]] inline void throw_budget_exceeded(const heapledger_refusal* why) {
-  const enter outside(scope::process());  // the exception itself needs memory
-  throw budget_exceeded(*why);
-}
-inline int may_throw_budget_exceeded() {
-  return may_throw<budget_exceeded>() ? 1 : 0;
-}
-}  // namespace detail
-
-inline scope::scope(std::string_view name, budget limits, scope parent) : handle_(0) {
-  if (heapledger_scope_create == nullptr) return;
-  const heapledger_budget plain{limits.live_bytes, limits.allocated_bytes, limits.allocations,
-                                limits.action == on_exceed::fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP,
-                                limits.reserve_bytes};
-  handle_ = heapledger_scope_create(name.data(), name.size(), parent.handle(), &plain);
-  if (handle_ == 0) {
-    handle_ = parent.handle();
-  } else if (limits.live_bytes != unlimited || limits.allocated_bytes != unlimited || limits.allocations != unlimited) {
-    if (limits.action == on_exceed::fail) {
-      heapledger_on_refused_new(detail::throw_budget_exceeded);
-      if (heapledger_on_refused_new_ask != nullptr) heapledger_on_refused_new_ask(detail::may_throw_budget_exceeded);
-    }
-    controls();
-  }
-}
-
-inline usage scope::used(int alone) const noexcept {
-  heapledger_usage raw{};
-  if (heapledger_scope_usage == nullptr || heapledger_scope_usage(handle_, alone, &raw) == 0) return {};
-  return {raw.live_bytes,  raw.live_blocks, raw.peak_bytes, raw.allocated_bytes,
-          raw.allocations, raw.frees,       raw.error_bytes};
-}
-
-inline scope::control* scope::controls() const {
-  if (handle_ == 0) return nullptr;
-  if (void* known = heapledger_scope_attach(handle_, nullptr, nullptr, nullptr); known != nullptr)
-    return static_cast<control*>(known);
-  const enter outside(process());
-  auto fresh = std::make_unique<control>();
-  if (control* above = parent().controls(); above != nullptr)
-    fresh->from_parent.emplace(above->source.get_token(), control::pass_on{&fresh->source});
-  void* const attached = heapledger_scope_attach(handle_, fresh.get(), control::notify, control::destroy);
-  if (attached == fresh.get()) return fresh.release();
-  return static_cast<control*>(attached);
-}
-
-inline std::stop_token scope::stop_token() const {
-  const control* of = controls();
-  return of != nullptr ? of->source.get_token() : std::stop_token{};
-}
-
-inline bool scope::exceeded() const {
-  for (scope at = *this; at.handle_ != 0; at = at.parent()) {
-    const void* known = heapledger_scope_attach(at.handle_, nullptr, nullptr, nullptr);
-    if (known != nullptr && static_cast<const control*>(known)->exceeded.load(std::memory_order_relaxed)) return true;
-  }
-  return false;
-}
-
-inline void scope::request_stop() const {
-  if (control* of = controls(); of != nullptr) of->source.request_stop();
-}
-
-inline budget scope::limits() const noexcept {
-  heapledger_budget raw{};
-  if (handle_ == 0 || heapledger_scope_limits(handle_, &raw) == 0) return {};
-  return {raw.live_bytes, raw.allocated_bytes, raw.allocations,
-          raw.on_exceed == HEAPLEDGER_FAIL ? on_exceed::fail : on_exceed::stop, raw.reserve_bytes};
-}
-
-inline budget scope::remaining() const noexcept {
-  budget left;
-  const auto take = [](std::uint64_t& smallest, std::uint64_t limit, std::uint64_t used) {
-    if (limit == unlimited) return;
-    const std::uint64_t here = used < limit ? limit - used : 0;
-    if (here < smallest) smallest = here;
-  };
-  for (scope at = *this; at.handle_ != 0; at = at.parent()) {
-    const budget limit = at.limits();
-    if (limit.live_bytes == unlimited && limit.allocated_bytes == unlimited && limit.allocations == unlimited) continue;
-    const usage now = at.used();
-    take(left.live_bytes, limit.live_bytes, now.live_bytes > 0 ? static_cast<std::uint64_t>(now.live_bytes) : 0);
-    take(left.allocated_bytes, limit.allocated_bytes, now.allocated_bytes);
-    take(left.allocations, limit.allocations, now.allocations);
-    if (limit.action == on_exceed::fail) left.action = on_exceed::fail;
-  }
-  return left;
-}
-
-inline bool scope::at_fraction(double fraction, std::function<void(scope, usage)> react) const {
-  const std::uint64_t limit = limits().live_bytes;
-  if (handle_ == 0 || limit == unlimited) return false;
-  const enter outside(process());
-  control* of = controls();
-  if (of == nullptr) return false;
-  const int index =
-      heapledger_scope_threshold(handle_, static_cast<std::uint64_t>(fraction * static_cast<double>(limit)));
-  if (index < 0) return false;
-  of->reactions[index] = std::move(react);
-  return true;
-}
-
 }  // namespace heapledger
+
+// What the above is made of, and what goes with it.
+#include <heapledger/budget_exceeded.hpp>
+#include <heapledger/detail/scope_control.hpp>
+#include <heapledger/scope_resource.hpp>

@@ -187,7 +187,8 @@ struct pool_counters {
   std::uint64_t arenas;
   std::uint64_t sizes[32];  // by bit width
   std::uint64_t peak_page_bytes;
-  std::uint64_t reserved[7];
+  std::uint64_t moved;  // chunks that were ever given another place by the leak watch
+  std::uint64_t reserved[6];
 };
 static_assert(sizeof(pool_counters) == 384);
 
@@ -220,7 +221,9 @@ struct alignas(64) pool_site {
   std::uint64_t allocated_bytes;
   std::uint64_t frees;
   std::uint64_t freed_bytes;
-  std::uint64_t reserved[2];
+  std::uint32_t mark;  // written by the tool: the leak watch's suspect + 1, or 0
+  std::uint32_t reserved0;
+  std::uint64_t reserved;
 };
 static_assert(sizeof(pool_site) == 64);
 
@@ -253,6 +256,7 @@ enum class loss : std::uint32_t {
   markers_full,       // marks and snapshots that the table could not take
   snapshots_full,     // snapshots that had no room, and were kept as marks
   pools_full,         // pools, or stacks in them, that could not be shown
+  freers_full,        // frees in other scopes whose pair of scopes had no room: they are one pair
   count
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
@@ -260,7 +264,7 @@ inline constexpr const char* loss_names[loss_count] = {
     "nodes_full",      "accounts_full",     "cells_full",       "threads_full", "modules_full",
     "stack_cut_depth", "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",
     "foreign_frees",   "inherited_frees",   "overflow_size",    "errors_full",  "segment_full",
-    "scopes_full",     "markers_full",      "snapshots_full",   "pools_full",
+    "scopes_full",     "markers_full",      "snapshots_full",   "pools_full",   "freers_full",
 };
 
 enum class fold_state : std::uint32_t { idle, valid };

@@ -28,7 +28,8 @@ struct alignas(64) watch_request {
   std::uint32_t arm_batch;        // serial of what is in watch_arms: a new one asks for the batch
   std::uint32_t arm_count;        // how many of them
   std::uint32_t mark_sequence;    // counts changes of marks: threads then forget which accounts are none
-  std::uint32_t reserved[2];
+  std::uint32_t wish;         // `heapledger start` and `stop`: odd, watch from now on; even, stop. The probe ignores it
+  std::uint32_t wish_heeded;  // the wish that the watching tool has seen
 };
 static_assert(sizeof(watch_request) == 64);
 
@@ -71,14 +72,19 @@ static_assert(sizeof(watch_answer) == 128);
 
 // watch_marks[account]: suspect + 1, or 0. Written by the tool; u32.
 
+// With this bit, an account in the records below is a pool site, by its index: chunks that a stack takes from pools are
+// watched as blocks from malloc are. Its mark is in pool_site::mark.
+inline constexpr std::uint32_t watch_pool_site = std::uint32_t{1} << 31;
+
 // One suspect account. The tool writes the first 16 bytes, zeroes the rest once when it makes the entry, and never uses
 // an entry for another account.
 inline constexpr std::size_t watch_age_buckets = 24;
+enum class watch_verdict : std::uint32_t { none, suspect, retention, leak };
 struct alignas(64) watch_suspect {
   std::uint32_t account;
-  std::uint32_t chance;  // each allocation is chosen with probability (chance + 1) / 2^32
-  std::uint32_t most;    // blocks in slots at one time; 0: none are placed, only counted
-  std::uint32_t reserved;
+  std::uint32_t chance;   // each allocation is chosen with probability (chance + 1) / 2^32
+  std::uint32_t most;     // blocks in slots at one time; 0: none are placed, only counted
+  watch_verdict verdict;  // what the tool says of it at present, for other tools
 
   // Written by the probe, since the entry was made. An allocation is offered when it was looked at (nearly all are: not
   // those of signal handlers that interrupt the probe), chosen when chance said so, placed when there was room. The
@@ -94,7 +100,10 @@ struct alignas(64) watch_suspect {
   std::uint32_t live;  // in slots
   std::uint32_t reserved2;
   std::uint32_t freed_ages[watch_age_buckets];  // bucket b: age below 2^b ms, and not below 2^(b-1); the last: older
-  std::uint64_t reserved3[2];
+
+  // Written by the tool, before `verdict`.
+  std::uint64_t lost_bytes;           // estimated; of retention and suspects: grown
+  std::uint64_t lost_bytes_per_hour;  // likewise
 };
 static_assert(sizeof(watch_suspect) == 192 && offsetof(watch_suspect, freed_ages) == 80);
 

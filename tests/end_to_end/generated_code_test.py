@@ -13,7 +13,7 @@ PROBE = os.path.join(os.path.dirname(os.path.dirname(ledger.BIN)), "lib", "heapl
 C_FUNCTIONS = {"malloc", "calloc", "realloc", "reallocarray", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc",
                "pvalloc", "malloc_usable_size", "free_sized", "free_aligned_sized", "cfree"}
 EXEC_FUNCTIONS = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat", "posix_spawn",
-                  "posix_spawnp", "system", "popen"}
+                  "posix_spawnp", "system", "popen", "_Fork"}
 OPERATORS = re.compile(r"_Z(nw|na|dl|da)[A-Za-z0-9_]*$")
 FAST = ("malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "calloc")
 
@@ -88,6 +88,22 @@ class GeneratedCode(unittest.TestCase):
                 self.assertGreater(len(code), 20)
                 self.assertEqual([line for line in code if LOCKING.match(line)], [])
         self.assertEqual([line for line in self.fast_path("heapledger_scope_enter") if LOCKING.match(line)], [])
+
+    def test_scopes_step_by_step(self):
+        """What a thread does in scopes, as it is executed: no instruction that locks the bus, no system call, and as many
+        instructions with 64 scopes in turn as with two."""
+        rounds = 64
+        env = ledger.plain_environment({"LD_PRELOAD": PROBE, "HEAPLEDGER_OUTPUT": "/dev/null"})
+        done = ledger.execute([ledger.program("locked_steps"), ledger.program("scope_steps"), "steps", str(rounds)], env=env)
+        self.assertEqual(done.status, 0, done)
+        stretches = [tuple(map(int, line.split())) for line in done.out.decode().splitlines()]
+        outside, switch, inside, limited, below, counted, two, five, many = (steps for steps, _ in stretches)
+        self.assertEqual([locked for _, locked in stretches], [0] * 9)
+        self.assertGreater(switch, 100 * rounds, "it was counted")
+        self.assertEqual((inside, limited, below), (outside, outside, outside))
+        self.assertLess(counted, 3 * outside)
+        for each in (five, many):
+            self.assertLess(abs(each - two), two // 10)
 
 
 if __name__ == "__main__":

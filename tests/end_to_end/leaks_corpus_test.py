@@ -18,7 +18,8 @@ WATCH = ("--interval", "20", "--leaks", "--leaks-suspicious", "0.4", "--leaks-ac
          "--leaks-stop", "0")
 
 PROGRAMS = ("steady_small", "some_of_many", "three_ways", "growing_cache", "bounded_cache", "slow", "kernel_only", "in_child",
-            "in_pool", "late_library", "growth_stops", "large", "reachable_list", "growing_buffer", "long_lived")
+            "in_pool", "late_library", "growth_stops", "large", "reachable_list", "growing_buffer", "long_lived",
+            "pool_chunks")
 
 
 class Verdict:

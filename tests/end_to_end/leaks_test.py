@@ -11,13 +11,15 @@ import unittest
 
 import ledger
 
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 TIMES = ("--suspicious", "0.3", "--access", "0.5", "--rest", "0.2")
 
 
 class Leaks(ledger.Case):
-    def start(self, name, seconds=100):
+    def start(self, name, *options, seconds=100):
         """A program of the corpus under `run`, without the watch. Returns the tool, and the program's pid."""
-        tool = subprocess.Popen([ledger.BIN, "run", "-q", "-o", self.path(f"{name}.hlp"), "--", ledger.program(name), str(seconds)],
+        tool = subprocess.Popen([ledger.BIN, "run", "-q", "-f", "-o", self.path(f"{name}.hlp"), *options, "--", ledger.program(name),
+                                 str(seconds)],
                                 env=ledger.plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(tool.wait)
         children = f"/proc/{tool.pid}/task/{tool.pid}/children"
@@ -73,6 +75,33 @@ class Leaks(ledger.Case):
             self.assertGreater(report["reachability"]["stopped"], 0)
         self.assertGreaterEqual(report["duration"], 3)
         self.assertIsNone(tool.poll(), "the program goes on")
+        top = json.loads(ledger.execute([ledger.BIN, "top", "--json", "--count", "1", "--by", "leaks", str(pid)]).out)
+        self.assertEqual(top["leaks"]["places"], 1)
+        self.assertIn("leak_session", ledger.functions(top["stacks"][0]))
+        self.assertEqual(top["stacks"][0]["leak"]["verdict"], "leak")
+        self.assertGreater(top["stacks"][0]["leak"]["bytes_per_hour"], 0)
+        text = ledger.execute([ledger.BIN, "top", "--text", "--count", "1", "--by", "leaks", str(pid)]).out
+        self.assertIn(b", 1 leak of about", text)
+        self.assertRegex(text, rb"LEAK [0-9.]+ .?i?B/h: ")
+
+    def test_the_second_witness_needs_no_root(self):
+        if os.getuid() != 0 or ledger.execute([*AS_NOBODY, "test", "-x", ledger.BIN, "-a", "-r", ledger.PROBE]).status != 0:
+            self.skipTest("needs root to become somebody else, and a tool that other users can read")
+        folder = self.path("nobody")
+        os.mkdir(folder)
+        os.chmod(self.dir, 0o755)
+        os.chmod(folder, 0o777)
+        profile = os.path.join(folder, "list.hlp")
+        times = [option.replace("--", "--leaks-") if option.startswith("--") else option for option in TIMES]
+        for seconds in ("5", "20", "60"):
+            done = ledger.execute([*AS_NOBODY, ledger.BIN, "run", "-q", "-f", "-o", profile, "--interval", "20", "--leaks", *times, "--",
+                                   ledger.program("leaks_reachable_list"), seconds])
+            report = json.loads(self.leaks(profile, "--json").out)
+            if self.found(report):
+                break
+        self.assertEqual(done.status, 0, done)
+        self.assertEqual([leak["witnesses"] for leak in self.found(report)], [["stale", "reachable"]], report)
+        self.assertNotIn("obstacle", report["reachability"])
 
     def test_something_that_still_points_to_it(self):
         _, pid = self.start("leaks_reachable_list")
@@ -81,6 +110,49 @@ class Leaks(ledger.Case):
         self.assertEqual(self.places(found), ["leak_to_list"], report)
         if "obstacle" not in report.get("reachability", {"obstacle": ""}):
             self.assertIn("reachable", found[0]["witnesses"])
+
+    def live(self, pid, place):
+        """Bytes that live of a place right now."""
+        done = ledger.execute([ledger.BIN, "top", "--json", "--count", "1", "--top", "1000", str(pid)])
+        self.assertEqual(done.status, 0, done)
+        return sum(row["live_bytes"] for row in json.loads(done.out)["stacks"] if place in ledger.functions(row))
+
+    def test_start_up_is_not_counted(self):
+        """A program under `run` alone is watched from `start` to `stop`, and only that."""
+        times = [option.replace("--", "--leaks-") if option.startswith("--") else option for option in TIMES]
+        for seconds in (4, 12, 36):
+            tool, pid = self.start("leaks_steady_small", "--interval", "20", *times)
+            while not self.live(pid, "leak_session") > 10_000:
+                self.assertIsNone(tool.poll())
+            before = self.live(pid, "leak_session")
+            done = ledger.execute([ledger.BIN, "start", str(pid)])
+            self.assertEqual((done.status, done.err.count(b"\n")), (0, 1), done)
+            self.assertIn(b"what lives already is not counted", done.err)
+            time.sleep(seconds)
+            done = ledger.execute([ledger.BIN, "stop", str(pid)])
+            self.assertEqual((done.status, done.err.count(b"\n")), (0, 1), done)
+            stopped = self.live(pid, "leak_session")
+            self.end(tool, pid)
+            report = json.loads(self.leaks(self.path("leaks_steady_small.hlp"), "--json").out)
+            if self.found(report):
+                break
+        leak, = self.found(report)
+        self.assertEqual(self.places([leak]), ["leak_session"], report)
+        self.assertLessEqual(leak["bytes_high"], stopped - before)
+
+    def test_start_and_stop_of_a_watch_from_outside(self):
+        """`leaks PID` begins anew, and ends with its report."""
+        tool, pid = self.start("leaks_steady_small")
+        watch = subprocess.Popen([ledger.BIN, "leaks", "--json", *TIMES, str(pid)], env=ledger.plain_environment(),
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while (done := ledger.execute([ledger.BIN, "start", str(pid)])).status != 0:  # it may not be there yet
+            self.assertEqual(done.status, 2, done)
+            self.assertIn(b"nobody watches process", done.err)
+        self.assertEqual(ledger.execute([ledger.BIN, "stop", "-q", str(pid)]).err, b"")
+        out, err = watch.communicate(timeout=ledger.TIMEOUT)
+        self.assertEqual((watch.returncode, err), (0, b""))
+        self.assertEqual(json.loads(out)["format"], "heapledger-leaks")
+        self.assertIsNone(tool.poll())
 
     def test_killed_and_begun_again(self):
         tool, pid = self.start("leaks_steady_small")

@@ -1,5 +1,8 @@
 """Pools that show themselves: what the profile tells of them is what they counted themselves."""
 
+import json
+import subprocess
+
 import ledger
 
 COUNTS = ("allocations", "frees", "allocated_bytes", "page_bytes", "peak_page_bytes")
@@ -59,6 +62,28 @@ class Pools(ledger.Case):
         pool = self.pool(self.checked("sited", "--stacks", "off").report, "requests")
         self.assertEqual((pool["allocations"], pool["stacks"]), (6010, []))
 
+    def test_live(self):
+        """`top` shows at known moments what the pool counts, and the same of the profile in the end."""
+        file = self.path("live.hlp")
+        with subprocess.Popen([ledger.program("pools"), "live"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env=ledger.plain_environment({"LD_PRELOAD": ledger.PROBE, "HEAPLEDGER_OUTPUT": file})) as process:
+            for in_use, pages in ((1000, 1), (400, 1), (0, 0)):
+                said, = told(process.stdout.readline())
+                done = ledger.execute([ledger.BIN, "top", "--json", "--per", "pool", "--count", "1", str(process.pid)])
+                pool, = json.loads(done.out)["pools"]
+                self.assertEqual((pool["name"], pool["chunk_bytes"], pool["open"], pool["pages"]), ("requests, 48 B", 48, 1, pages))
+                self.assertEqual((pool["live_blocks"], pool["live_bytes"]), (in_use, 48 * in_use))
+                self.assertEqual({key: pool[key] for key in COUNTS if key in pool and key != "allocated_bytes"},
+                                 {key: said[key] for key in COUNTS if key in pool and key != "allocated_bytes"})
+                text = ledger.execute([ledger.BIN, "top", "--text", "--per", "pool", "--count", "1", str(process.pid)]).out.decode()
+                if in_use != 0:
+                    self.assertRegex(text, rf"B +{in_use:,} .*64.0 KiB +{100 * 48 * in_use / 65536:.1f} % .* requests, 48 B\n")
+                process.stdin.write(b"x")
+                process.stdin.flush()
+        self.assertEqual(process.returncode, 0)
+        done = ledger.execute([ledger.BIN, "top", "--json", "--per", "pool", "--count", "1", file])
+        self.assertEqual([pool["allocations"] for pool in json.loads(done.out)["pools"]], [1000])
+
     def test_many_pools_take_one_place(self):
         pool = self.pool(self.checked("many").report, "short-lived")
         self.assertEqual({key: pool[key] for key in ("opened", "closed", "allocations", "frees", "page_bytes", "arenas")},
@@ -97,6 +122,22 @@ class Pools(ledger.Case):
         done = self.checked("killed", status=137)
         self.assert_told(self.pool(done.report, "requests"), told(done.out)[0])
         self.assertEqual(ledger.total(self.pool(done.report, "requests")["stacks"], "live_bytes"), 40000)
+
+    def test_chunks_that_the_leak_watch_moves(self):
+        """They hold what the program wrote, also in forked children, and the books do not notice."""
+        done = self.checked_moves("--interval", "20", "--leaks", "--leaks-suspicious", "0.4", "--leaks-access", "1", "--leaks-rest", "0.1")
+        self.assertEqual(done.out, b"moved enough\n", done)
+
+    def checked_moves(self, *options):
+        done = self.profile([ledger.program("pool_moves")], *options)
+        self.assertEqual((done.status, done.err), (0, b""), done)
+        for r in done.reports:
+            self.assert_sums(r)
+        parent = min(done.reports, key=lambda r: r["process"].get("forked", False))
+        pool = self.pool(parent, "requests")
+        self.assertEqual(pool["chunks_in_use"], 0)
+        self.assertEqual(ledger.total(pool["stacks"], "live_bytes"), 0)
+        return done
 
 
 if __name__ == "__main__":

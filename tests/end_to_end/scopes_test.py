@@ -10,14 +10,17 @@ EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"
 CASES = {
     "scopes": ["credits", "entry_points", "nested", "peak", "threads", "alternating", "moves", "forked", "many_kinds"],
     "scope_lives": ["outliving", "churn", "resized_last", "passing_through", "odd_moments", "unloaded", "moved_out", "closed_with_leases"],
-    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds", "last_byte", "overshoot", "many_leases"],
+    "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds"],
+    "leases": ["last_byte", "overshoot", "many_leases", "to_the_last", "taken_back", "lease_gone", "counted_to_the_last"],
     "coroutines": ["resumed", "destroyed", "hopping"],
     "expectations": ["plain", "googletest"],
     "scope_reports": ["schedule", "thread"],
-    # where Asio and Boost are installed
+    "executors": ["adding", "watching", "senders", "contexts"],
+    # where Asio, Boost and oneTBB are installed
     "asio_scopes": ["executor", "coroutine"],
     "asio_scopes_tracked": ["executor", "coroutine", "tracked"],
     "asio_scopes_boost": ["executor", "coroutine", "tracked"],
+    "tbb_scopes": ["bodies", "tasks", "arena"],
 }
 
 
@@ -41,7 +44,7 @@ class ScopesCase(ledger.Case):
 class Scopes(ScopesCase):
     def test_cases(self):
         for name, cases in CASES.items():
-            if name.startswith("asio") and not os.path.exists(ledger.program(name)):
+            if name.startswith(("asio", "tbb")) and not os.path.exists(ledger.program(name)):
                 continue
             for case in cases:
                 with self.subTest(program=name, case=case):
@@ -141,6 +144,17 @@ class Scopes(ScopesCase):
         self.assertRegex(text, r"\n  ended +consumer +90 B +9 +70 B\n")
         self.assertRegex(text, r"all closed; 30 B in 3 blocks outlived them\n")
 
+    def test_more_freers_than_the_table_holds(self):
+        done = self.checked("scopes", "many_freers")
+        r = done.report
+        self.assert_scopes_balanced(r)
+        lost = r["profiler"]["losses"]["freers_full"]
+        pairs = [(row["owner"], row["freed_by"], row["frees"]) for row in r["freers"]]
+        self.assertEqual(sum(frees for _, _, frees in pairs if frees == 1) + lost, 9900, "a hundred free their own")
+        self.assertIn(lost, [frees for _, _, frees in pairs])
+        text = ledger.execute([ledger.BIN, "report", done.files[0]]).out.decode()
+        self.assertRegex(" ".join(text.split()), rf"{lost:,} frees were in another scope than the allocation, and not told apart")
+
     def test_text(self):
         profile = self.checked("scopes", "profile").files[0]
         text = ledger.execute([ledger.BIN, "report", profile]).out.decode()
@@ -197,6 +211,13 @@ class Examples(ScopesCase):
             "remaining bytes: 0", "remaining allocations: 2", "exceeded: yes, and above it: no", "a page: yes, another: no",
             "since then: 7"])
 
+    def test_measured_run(self):
+        self.assertEqual(self.example("measured_run"), [
+            "a request that parses twice",
+            "parsed: 2 allocations, at most 1100 bytes, 100 of them outlive it",
+            "greedy: 2 allocations, at most 11000 bytes, 0 of them outlive it, over its limit",
+            "the request itself: 1 allocation; with what it called: 150 bytes live"])
+
     def test_cancelled_work(self):
         self.assertEqual(self.example("cancelled_work"), [
             "greedy request: stopped early", "modest request: goes on", "modest request: woken up"])
@@ -210,7 +231,8 @@ class Examples(ScopesCase):
             "5000 bytes, the task is at work", "the task has ended, and left its result", "0 bytes"])
 
     def test_without_the_probe(self):
-        for name in ("two_tasks", "nested_limits", "limited_requests", "three_limits", "cancelled_work", "many_scopes", "periodic_report"):
+        for name in ("two_tasks", "nested_limits", "limited_requests", "three_limits", "cancelled_work", "many_scopes", "periodic_report",
+                     "measured_run"):
             self.assertEqual(ledger.execute([os.path.join(EXAMPLES, f"example_{name}")]).status, 0)
 
 

@@ -6,6 +6,12 @@ import ledger
 from oracle_test import CMAKE, CPP, JQ, PERL, PYTHON, SQL
 
 ENVIRONMENT = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0", "HOME": "/nonexistent"}
+JSON = """
+import json
+data = {"rows": [{"number": i, "text": str(i)} for i in range(200)]}
+for _ in range(8):
+    assert json.loads(json.dumps(data, indent=1)) == data
+"""
 
 
 class Programs(ledger.Case):
@@ -41,6 +47,10 @@ class Programs(ledger.Case):
 
     def test_python(self):
         self.checked(["/usr/bin/python3", "-S", self.write("script.py", PYTHON)])
+
+    # Few places in turn: most stacks are known by their ends, without a walk.
+    def test_python_json(self):
+        self.checked(["/usr/bin/python3", "-S", self.write("json_round_trip.py", JSON)])
 
     def test_xz_with_threads(self):
         self.checked(["xz", "-T2", "--block-size=1MiB", "-k", "-c", "/usr/bin/git"])

@@ -1,9 +1,6 @@
-"""What an earlier tool of this kind got wrong (research on alloc-counter: fifteen defects), one test each.
+"""What an earlier tool of this kind got wrong (research on alloc-counter: fifteen defects), one test each."""
 
-Those of its reports and verdicts are tested with them. Number 4, an unwinder that loops, has no counterpart here: stacks are
-walked as for any other allocation, stacks*_test.py.
-"""
-
+import json
 import os
 import signal
 import time
@@ -60,6 +57,13 @@ class Defects(WatchCase):
         self.assertEqual(self.tool("counters", account)["freed"], 3)  # and none of them is lost
         self.assertEqual(self.tool("answer")["live_bytes"], 0)
         self.assert_balanced(self.quit())
+
+    def test_04_stacks_that_nobody_can_walk_to_the_end(self):
+        """A fiber's ends where the C library starts it, and nothing hangs. stacks_test.py has the rest."""
+        done = self.profile([ledger.program("shapes_fibers.O2")], "--leaks")
+        self.assertEqual(done.status, 0, done)
+        inside = [s for s in done.report["stacks"] if "site_in_fiber" in ledger.functions(s)]
+        self.assertEqual({ledger.module(ledger.frames(s)[-1]) for s in inside}, {"libc.so.6"})
 
     def test_05_times_of_a_clock_that_nobody_sets(self):
         self.begin()
@@ -164,6 +168,38 @@ class Defects(WatchCase):
         self.assertEqual({key: status_of(self.app.process.pid)[key] for key in keys}, before)
         self.assertEqual(len(os.listdir(f"/proc/{self.app.process.pid}/fd")), 3)
 
+    def watched_run(self, name, good, *options):
+        """A program of the corpus under the watch, for longer where the machine let it do too little."""
+        profile = self.path(f"{name}.hlp")
+        for seconds in (5, 15, 60):
+            done = ledger.execute([ledger.BIN, "run", "-q", "-f", "-o", profile, "--interval", "20", "--leaks", *options, "--",
+                                   ledger.program("leaks_" + name), str(seconds)])
+            self.assertEqual(done.status, 0, done)
+            report = json.loads(ledger.execute([ledger.BIN, "leaks", "--json", profile]).out)
+            if good(report):
+                return profile, report
+        self.fail(report)
+
+    def test_12_pools_need_not_be_disabled(self):
+        found = lambda report: [leak for leak in report["leaks"] if leak["verdict"] == "leak"]
+        _, report = self.watched_run("pool_chunks", found, "--leaks-suspicious", "0.4", "--leaks-access", "0.8", "--leaks-rest", "0.2")
+        leak, = found(report)
+        self.assertEqual(leak["pool"], "requests")
+        self.assertIn("leak_chunk", ledger.functions(leak))
+
+    def test_13_taken_back_and_told_in_full(self):
+        """A hasty verdict is taken back by an access; lines, intervals, suppressions, JSON. An acquittal ends: leaks_hunt.an_acquittal_ends
+        of unit_tests."""
+        profile, report = self.watched_run("growing_cache", lambda report: report["taken_back"] > 0 and report["leaks"],
+                                           "--leaks-suspicious", "0.3", "--leaks-access", "0.05", "--leaks-rest", "0.05")
+        entry, = [leak for leak in report["leaks"] if "remember" in ledger.functions(leak)]
+        self.assertLessEqual(entry["bytes_low"], entry["bytes_high"])
+        frame = next(f for f in entry["frames"] if f["function"] == "remember()")
+        self.assertTrue(frame["file"].endswith("growing_cache.cpp") and frame["line"] > 0, frame)
+        known = self.write("known.txt", "leak:remember*\n")
+        hidden = json.loads(ledger.execute([ledger.BIN, "leaks", "--json", "--suppressions", known, profile]).out)
+        self.assertEqual((hidden["leaks"], hidden["suppressed"]), ([], 1))
+
     def test_14_late_blocks_are_as_likely_as_early_ones(self):
         """Where there is room for all that are chosen, the sample has no favourites in time or size."""
         self.begin()
@@ -177,6 +213,19 @@ class Defects(WatchCase):
         self.assertLess(abs(small - 800), 6 * 27)
         self.assertLess(abs(middle - 400), 6 * 19)
         self.assertLess(abs(len(slots) - 1600), 6 * 38)
+
+    def test_15_watched_again_after_an_access(self):
+        """What was to do there: the protection comes off with an access and on again. Real programs: watch_programs_test.py."""
+        self.begin()
+        self.suspect("m", 0, 5000)
+        block, = self.allocate("m", 0, 5000)
+        for _ in range(3):
+            self.arm()
+            self.assertEqual(self.touched(), [False])
+            self.app("read", block)
+            self.assertEqual(self.touched(), [True])
+        self.arm()
+        self.assertEqual(self.touched(), [False])
 
 
 if __name__ == "__main__":

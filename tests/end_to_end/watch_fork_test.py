@@ -38,6 +38,12 @@ class Forking(WatchCase):
         self.forked()
         self.after()
 
+    def test_without_the_c_librarys_handlers(self):
+        """_Fork, which signal handlers may call."""
+        self.forked()
+        self.assertEqual(self.app("fork", 0, 2), 0, "bytes that are not what this side wrote")
+        self.after()
+
     def test_threads_that_write_all_the_time(self):
         self.forked(threads=1)
         self.after()

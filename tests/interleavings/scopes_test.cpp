@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 
 #include "explorer.hpp"
@@ -29,7 +30,10 @@ void heed_watch() {}
 namespace {
 
 constexpr std::size_t bytes = 10;
+constexpr std::uint32_t some_slots = 8;
 constexpr scope_budget no_budget{{no_limit, no_limit, no_limit}, 0, false};
+constexpr std::int64_t limit = 1000;
+constexpr scope_budget limited_budget{{limit, no_limit, no_limit}, 0, true};
 
 // Books for each thread of a scenario, made once.
 class world {
@@ -51,6 +55,7 @@ class world {
     segment.header->threaded = 1;
     for (books* each : of) delta_cell_slow(*each, 1);  // makes its table, as later runs find it
     fewest_to_look_through = 0;                        // look at each close
+    slots_used = some_slots;
   }
 
   // As if nothing had happened.
@@ -61,7 +66,10 @@ class world {
     for (std::size_t i = 0; i < std::size(of); ++i) {
       books& own = *of[i];
       thread_scopes* mine = own.scopes;
-      __builtin_memset(static_cast<void*>(mine), 0, sizeof *mine);
+      // Accounts are not looked up here, and few slots are used.
+      __builtin_memset(static_cast<void*>(mine), 0, offsetof(thread_scopes, known));
+      __builtin_memset(static_cast<void*>(mine->freers), 0, sizeof mine->freers);
+      __builtin_memset(static_cast<void*>(mine->slots), 0, some_slots * sizeof *mine->slots);
       own.id = own.writer_id;
       own.gated = false;
       own.generation = own.known_generation;
@@ -269,6 +277,133 @@ TEST(interleavings, share_and_read) {
                          give_back(1, block);
                        }},
            .end = [&] { f.end(2); }},
+          1000);
+}
+
+// A thread has too few slots: entering another scope folds the one that it was in, and what it frees of that one goes
+// to the scope directly, while a second thread works in it, closes it and looks through.
+TEST(interleavings, fold_with_all_slots_taken) {
+  family f;
+  std::uint32_t block = 0;
+  the_world();
+  slots_used = 2;
+  explore({.begin =
+               [&] {
+                 f.begin();
+                 enter(1, f.child);
+                 block = allocate(1);
+                 enter(1, 0);
+                 the_world().watch(2);
+               },
+           .threads = {[&] {
+                         enter(1, f.other);
+                         MODEL_EXPECT(current(1) == f.other);
+                         give_back(1, block);
+                         enter(1, 0);
+                         enter(1, f.parent);
+                         give_back(1, allocate(1));
+                         enter(1, 0);
+                       },
+                       [&] {
+                         enter(0, f.child);
+                         MODEL_EXPECT(current(0) == f.child);
+                         const std::uint32_t mine = allocate(0);
+                         enter(0, 0);
+                         enter(0, f.other);
+                         MODEL_EXPECT(current(0) == f.other);
+                         close(0, f.child);
+                         scope_usage u{};
+                         MODEL_EXPECT(usage_of(f.child, true, u) && u.allocations == 2 && u.frees <= 1 &&
+                                      u.live_bytes >= static_cast<std::int64_t>(bytes));
+                         give_back(0, mine);
+                         enter(0, 0);
+                         close(0, open(0, 0));
+                       }},
+           .end =
+               [&] {
+                 scope_usage u{};
+                 MODEL_EXPECT(usage_of(f.other, false, u) && u.allocations == 0 && u.frees == 0);
+                 f.end(3);
+               }},
+          1000);
+  slots_used = some_slots;
+}
+
+// As the hooks do it: within the thread's leases, or asked for. 0 where it is refused.
+std::uint32_t allocate_if_admitted(std::size_t thread, std::size_t size) {
+  const event now(thread);
+  const bool covered = leases_cover(*now, size);
+  if (!covered) {
+    settle(*now);
+    obstacle met{};
+    const admission result = ask(*now, size, {}, met);
+    settle_scope(*now);
+    if (result != admission::granted) return 0;
+  }
+  const account_cell place = stackless_account_cell(*now);
+  book_allocation(*now, *place.cell, nullptr, size);
+  if (!covered) settle_scope(*now);
+  return place.account;
+}
+
+// Two threads live on leases of one budget: one has more than it uses, the other wants nearly all, and takes it back.
+// Together they never have more than the budget, and when all is freed all can be had again.
+TEST(interleavings, leases) {
+  constexpr std::size_t much = limit - 3 * bytes, some = 100;
+  scope_handle limited = 0;
+  std::uint32_t first[2];
+  std::int64_t held = 0;
+  const auto take = [&](std::size_t thread, std::size_t size) {
+    const std::uint32_t block = allocate_if_admitted(thread, size);
+    if (block != 0) MODEL_EXPECT((held += static_cast<std::int64_t>(size)) <= limit);
+    return block;
+  };
+  const auto drop = [&](std::size_t thread, std::uint32_t block, std::size_t size) {
+    if (block == 0) return;
+    held -= static_cast<std::int64_t>(size);
+    const event now(thread);
+    const char nowhere = 0;
+    book_free(*now, block, &nowhere, size);
+  };
+  explore({.begin =
+               [&] {
+                 the_world().begin();
+                 limited = open_scope("limited", 7, 0, limited_budget);
+                 held = 0;
+                 enter(0, limited);
+                 for (std::uint32_t& each : first)
+                   each = take(0, bytes);  // the second one within the first one's lease
+                 the_world().watch(2);
+               },
+           .threads = {[&] {
+                         drop(0, take(0, some), some);  // more than its lease
+                         const std::uint32_t a = take(0, bytes), b = take(0, bytes);
+                         drop(0, first[0], bytes);
+                         const std::uint32_t c = take(0, bytes);
+                         for (const std::uint32_t each : {first[1], a, b, c}) drop(0, each, bytes);
+                         enter(0, 0);
+                       },
+                       [&] {
+                         enter(1, limited);
+                         const std::uint32_t most = take(1, much);
+                         const std::uint32_t a = take(1, bytes), b = take(1, bytes);
+                         drop(1, most, much);
+                         drop(1, a, bytes);
+                         drop(1, b, bytes);
+                         enter(1, 0);
+                       }},
+           .end =
+               [&] {
+                 scope_usage u{};
+                 MODEL_EXPECT(held == 0 && usage_of(limited, false, u) && u.live_bytes == 0 && u.peak_bytes <= limit);
+                 for (std::size_t thread = 0; thread < 2; ++thread) {
+                   enter(thread, limited);
+                   const std::uint32_t all = take(thread, limit);
+                   MODEL_EXPECT(all != 0 && take(thread, 1) == 0);
+                   drop(thread, all, limit);
+                 }
+                 MODEL_EXPECT(usage_of(limited, false, u) && u.live_bytes == 0);
+               }},
           1000);
 }
 

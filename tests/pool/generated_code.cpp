@@ -20,6 +20,7 @@ using single_default = pool<48, threading::single, no_header, no_analyzer, no_ch
 using single_empty = pool<48, threading::single, empty_header, empty_analyzer, empty_checks, plain>;
 using single_exact = pool<48, threading::single, no_header, no_analyzer, exact_checks, plain>;
 using cached_default = pool<48, threading::thread_cached, no_header, no_analyzer, no_checks, plain>;
+using cached_exact = pool<48, threading::thread_cached, no_header, no_analyzer, exact_checks, plain>;
 using cached_empty = pool<48, threading::thread_cached, empty_header, empty_analyzer, empty_checks, plain>;
 
 extern "C" {
@@ -42,6 +43,7 @@ PAIR(single_default)
 PAIR(single_empty)
 PAIR(single_exact)
 PAIR(cached_default)
+PAIR(cached_exact)
 PAIR(cached_empty)
 }
 

@@ -76,6 +76,24 @@ TYPED_TEST(pool_pages_of, go_back_to_the_system_when_they_are_empty) {
   EXPECT_LE(resident_kib(from, to), full_kib - 100 * 64);
 }
 
+// The last chunks that are freed are of as many pages: if they stayed at hand they would keep them all.
+TYPED_TEST(pool_pages_of, are_not_kept_by_chunks_at_hand) {
+  using pool_type = pool<512, TypeParam, no_header, counting<TypeParam>, no_checks>;
+  pool_type pool;
+  constexpr std::size_t pages = 200;
+  std::vector<void*> chunks(pages * pool_type::chunks_per_page);
+  for (void*& chunk : chunks) chunk = pool.allocate();
+  EXPECT_EQ(pool.analyzer().pages(), pages);
+  for (std::size_t i = 0; i < pool_type::chunks_per_page; ++i) {
+    for (std::size_t k = i; k < chunks.size(); k += pool_type::chunks_per_page) pool.deallocate(chunks[k]);
+  }
+  EXPECT_LE(pool.analyzer().pages(), 6u) << "the current one, and those that are kept";
+  for (void*& chunk : chunks) chunk = pool.allocate();
+  EXPECT_EQ(std::set<void*>(chunks.begin(), chunks.end()).size(), chunks.size());
+  for (void* chunk : chunks) pool.deallocate(chunk);
+  EXPECT_EQ(pool.chunks_in_use(), 0u);
+}
+
 TYPED_TEST(pool_pages_of, are_kept_by_a_pool_that_comes_and_goes) {
   using pool_type = pool<64, TypeParam, no_header, counting<TypeParam>, no_checks>;
   pool_type pool;

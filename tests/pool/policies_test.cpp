@@ -260,6 +260,49 @@ TEST(pool_threads, leave_their_arena_to_the_next) {
   EXPECT_TRUE(found.all().empty());
 }
 
+// A pool gets the place of one that is gone in the tables of all threads: theirs is not the other one's arena.
+TEST(pool_threads, do_not_take_a_new_pool_for_one_that_is_gone) {
+  using pool_type = pool<32, threading::thread_cached, no_header, counting<>, exact_checks>;
+  const caught found;
+  pool_type* shown = nullptr;
+  void* theirs = nullptr;
+  std::mutex lock;
+  std::condition_variable changed;
+  int turn = 0;  // even: ours
+  auto wait_for = [&](int wanted) {
+    std::unique_lock hold(lock);
+    changed.wait(hold, [&] { return turn == wanted; });
+  };
+  auto next = [&] {
+    const std::lock_guard hold(lock);
+    ++turn;
+    changed.notify_all();
+  };
+  constexpr int rounds = 50;
+  std::thread other([&] {
+    for (int i = 0; i < rounds; ++i) {
+      wait_for(2 * i + 1);
+      theirs = shown->allocate();
+      shown->deallocate(shown->allocate());
+      next();
+    }
+  });
+  for (int i = 0; i < rounds; ++i) {
+    const auto pool = std::make_unique<pool_type>();
+    shown = pool.get();
+    void* const mine = pool->allocate();
+    next();
+    wait_for(2 * i + 2);
+    EXPECT_TRUE(pool->owns(theirs));
+    EXPECT_EQ(pool->analyzer().arenas_created, 2u);
+    pool->deallocate(theirs);
+    pool->deallocate(mine);
+    EXPECT_EQ(pool->chunks_in_use(), 0u);
+  }
+  other.join();
+  EXPECT_TRUE(found.all().empty());
+}
+
 TEST(pool_threads, outlive_pools_and_pools_outlive_threads) {
   std::thread([] {
     for (int i = 0; i < 200; ++i) {

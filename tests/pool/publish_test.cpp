@@ -2,7 +2,9 @@
 #include "heapledger/pool/publish.hpp"
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "support.hpp"
 
@@ -13,6 +15,10 @@ std::string shown_name;
 std::map<const void*, std::size_t> shown_chunks;
 std::uint32_t calls = 0;
 int closed = 0;
+
+// Every so many chunks get a place of the profiler's; 0: none does.
+std::uint32_t moves_each = 0;
+std::map<const void*, std::pair<void*, std::unique_ptr<char[]>>> places;  // to the chunk that waits, and the memory
 
 }  // namespace
 
@@ -33,6 +39,21 @@ void heapledger_pool_freed(heapledger_pool_counters*, const void* chunk, std::ui
   EXPECT_EQ(shown_chunks.at(chunk), bytes);
   EXPECT_TRUE(site != 0 && site <= calls);
   shown_chunks.erase(chunk);
+}
+void* heapledger_pool_watched(heapledger_pool_counters*, void* chunk, std::uint32_t site, std::size_t,
+                              std::size_t capacity, std::size_t) {
+  if (moves_each == 0 || site % moves_each != 0) return nullptr;
+  auto memory = std::make_unique<char[]>(capacity);
+  char* const place = memory.get();
+  places.emplace(place, std::pair(chunk, std::move(memory)));
+  return place;
+}
+void* heapledger_pool_chunk(void* given) {
+  const auto found = places.find(given);
+  return found == places.end() ? given : found->second.first;
+}
+void heapledger_pool_unwatched(void* place) {
+  EXPECT_EQ(places.erase(place), 1u);
 }
 }
 
@@ -77,6 +98,61 @@ TEST(pool_publish, counts_for_itself_otherwise) {
   EXPECT_EQ(pool.analyzer().counters().allocations, 1u);
   EXPECT_EQ(pool.analyzer().counters().frees, 1u);
   EXPECT_TRUE(shown_chunks.empty());
+}
+
+template <class Threading, class Checks, pool_options Options = pool_options{}>
+void use_with_moved_chunks() {
+  moves_each = 3;
+  shown_chunks.clear();
+  {
+    pool<40, Threading, allocation_site, published<>, Checks, Options> pool("shown");
+    std::vector<void*> chunks;
+    for (int i = 0; i < 900; ++i) {
+      chunks.push_back(pool.allocate(static_cast<std::size_t>(1 + i % 40)));
+      std::memset(chunks.back(), i, static_cast<std::size_t>(1 + i % 40));
+    }
+    const std::size_t moved = Options.tool == memory_tool::none ? places.size() : 300;
+    EXPECT_EQ(moved, 300u);
+    for (int i = 0; i < 900; ++i) {
+      EXPECT_TRUE(pool.owns(chunks[static_cast<std::size_t>(i)]));
+      EXPECT_EQ(pool.header(chunks[static_cast<std::size_t>(i)])->bytes, static_cast<unsigned>(1 + i % 40));
+      EXPECT_EQ(static_cast<unsigned char*>(chunks[static_cast<std::size_t>(i)])[i % 40], i % 256);
+    }
+    std::map<void*, int> seen;
+    pool.for_each_in_use([&](void* chunk) { ++seen[chunk]; });
+    EXPECT_EQ(seen.size(), 900u);
+    for (void* const chunk : chunks) EXPECT_EQ(seen[chunk], 1);
+    for (int i = 0; i < 300; ++i) {
+      pool.deallocate(chunks.back());
+      chunks.pop_back();
+    }
+    EXPECT_EQ(places.size(), moved == 300 && Options.tool == memory_tool::none ? 200u : 0u);
+    EXPECT_EQ(pool.chunks_in_use(), 600u);
+    pool.deallocate(nullptr);
+    pool.reset();
+    EXPECT_TRUE(places.empty());
+    EXPECT_TRUE(shown_chunks.empty());
+    for (int i = 0; i < 30; ++i) pool.allocate();
+  }
+  EXPECT_TRUE(places.empty()) << "what is in use when the pool ends";
+  moves_each = 0;
+}
+
+TEST(pool_publish, a_chunk_may_live_elsewhere) {
+  use_with_moved_chunks<threading::thread_cached, no_checks>();
+  use_with_moved_chunks<threading::single, no_checks>();
+  use_with_moved_chunks<threading::shared, no_checks>();
+  use_with_moved_chunks<threading::thread_cached, no_checks, pool_options{.header = header_place::beside}>();
+}
+
+struct quiet_checks : all_checks {
+  static inline int failures = 0;
+  static void failed(const violation& what) noexcept { failures += what.kind != violation_kind::leak; }
+};
+
+TEST(pool_publish, checks_hold_for_a_chunk_that_lives_elsewhere) {
+  use_with_moved_chunks<threading::thread_cached, quiet_checks>();
+  EXPECT_EQ(quiet_checks::failures, 0);
 }
 
 TEST(pool_publish, keeps_no_stacks_without_a_header) {

@@ -25,8 +25,9 @@ static void* resize(const char* from, const char* to, void* block, std::size_t o
   return fresh;
 }
 
-static const std::size_t steps[] = {1,     24,    25,    40,    56,     57,     1000,   1032,   1033,    65000,  65527,
-                                    65528, 65536, 65537, 70000, 131000, 131048, 131072, 131073, 1000000, 5 << 20};
+static const std::size_t steps[] = {1,     24,    25,     40,     56,     57,     1000,    1032,
+                                    1033,  65000, 65527,  65271,  65272,  65280,  65528,   65536,
+                                    65537, 70000, 131000, 131048, 131072, 131073, 1000000, 5 << 20};
 
 SITE void site_pairs() {  // every size to every other
   for (std::size_t from : steps) {

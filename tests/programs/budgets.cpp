@@ -1,12 +1,8 @@
 // Budgets; each case checks itself. Arguments: CASE [NUMBER [NUMBER]].
 #include <malloc.h>
-#include <pthread.h>
 
-#include <array>
-#include <atomic>
 #include <cerrno>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "scopes.hpp"
@@ -262,133 +258,9 @@ void thresholds(unsigned, unsigned) {
   free(a);
 }
 
-// Whatever threads do, what they hold together is within the limit, by books that we did not keep.
-void overshoot(unsigned thread_count, unsigned rounds) {
-  constexpr std::int64_t limit = 20'000;
-  const scope s("limited", failing(limit)), below("below", {}, s);
-  std::atomic<std::int64_t> held{0}, highest{0};
-  std::atomic<std::uint64_t> refused{0};
-  pthread_barrier_t ready;
-  pthread_barrier_init(&ready, nullptr, thread_count);
-  const auto work = [&](unsigned who) {
-    pthread_barrier_wait(&ready);
-    std::uint32_t random = who * 2654435761u + 1;
-    std::array<std::pair<void*, std::int64_t>, 32> mine{};
-    for (unsigned i = 0; i < rounds; ++i) {
-      random = random * 1664525u + 1013904223u;
-      auto& [block, bytes] = mine[(random >> 8) % mine.size()];
-      if (block != nullptr) {
-        held -= bytes;
-        free(block);
-        block = nullptr;
-        continue;
-      }
-      bytes = (random >> 16) % 4000;
-      const enter in(i % 2 == 0 ? s : below);
-      block = take(static_cast<std::size_t>(bytes));
-      if (block == nullptr) {
-        ++refused;
-        continue;
-      }
-      const std::int64_t now = held += bytes;
-      CHECK(now <= limit);
-      for (std::int64_t known = highest; now > known && !highest.compare_exchange_weak(known, now);) {
-      }
-      const std::int64_t used = i % 64 == 0 ? s.used().live_bytes : 0;
-      CHECK(used <= limit);
-    }
-    for (auto& [block, bytes] : mine)
-      if (block != nullptr) {
-        held -= bytes;
-        free(block);
-      }
-  };
-  std::vector<std::thread> all;
-  for (unsigned i = 0; i < thread_count; ++i) all.emplace_back(work, i);
-  for (auto& each : all) each.join();
-  CHECK(s.used().live_bytes == 0);
-  CHECK(s.used().peak_bytes <= limit);
-  CHECK(highest > limit / 2 && refused > 0);  // the limit was really met
-}
-
-// What idle threads hold in advance is not lost to the others: the last byte can be had.
-void last_byte(unsigned, unsigned) {
-  constexpr std::int64_t limit = 100'000;
-  const scope s("limited", failing(limit));
-  pthread_barrier_t held;
-  pthread_barrier_init(&held, nullptr, 5);
-  std::vector<std::thread> idle;
-  for (int i = 0; i < 4; ++i)
-    idle.emplace_back([&] {
-      const enter in(s);
-      free(take(100));
-      pthread_barrier_wait(&held);
-      pthread_barrier_wait(&held);
-    });
-  pthread_barrier_wait(&held);
-  {
-    const enter in(s);
-    void* most = take(limit - 1);
-    CHECK(most);
-    void* last = take(1);
-    CHECK(last && !take(1));
-    free(most);
-    free(last);
-  }
-  pthread_barrier_wait(&held);
-  for (auto& each : idle) each.join();
-}
-
-// Thousands of threads, hundreds at a time, each with a part of a lease that it does not use: the limit is never
-// passed, the last byte can be had, and what is said to be used is what is.
-void many_leases(unsigned thread_count, unsigned at_once) {
-  constexpr std::int64_t limit = 10'000'000;
-  const scope s("limited", failing(limit));
-  for (unsigned begun = 0; begun < thread_count; begun += at_once) {
-    pthread_barrier_t held;
-    pthread_barrier_init(&held, nullptr, at_once + 1);
-    std::vector<std::thread> threads;
-    std::vector<void*> blocks(at_once);
-    for (void*& block : blocks)
-      threads.emplace_back([&] {
-        const enter in(s);
-        free(take(1000));
-        block = take(10);
-        pthread_barrier_wait(&held);
-        pthread_barrier_wait(&held);
-      });
-    pthread_barrier_wait(&held);
-    const std::int64_t used = 10 * std::int64_t{at_once};
-    CHECK(s.used().live_bytes == used);
-    {
-      const enter in(s);
-      void* most = take(static_cast<std::size_t>(limit - used - 1));
-      CHECK(most);
-      void* last = take(1);
-      CHECK(last && !take(1));
-      free(most);
-      free(last);
-    }
-    pthread_barrier_wait(&held);
-    for (auto& each : threads) each.join();
-    for (void* block : blocks) free(block);
-    pthread_barrier_destroy(&held);
-  }
-  CHECK(s.used().live_bytes == 0 && s.used().peak_bytes <= limit);
-}
-
 constexpr test::test_case cases[] = {
-    {"fails", fails},
-    {"counts", counts},
-    {"ancestors", ancestors},
-    {"stops", stops},
-    {"spares", spares},
-    {"noexcept", noexcept_code},
-    {"reserve", reserve},
-    {"thresholds", thresholds},
-    {"last_byte", last_byte},
-    {"overshoot", overshoot, 8, 20'000},
-    {"many_leases", many_leases, 2000, 250},
+    {"fails", fails},   {"counts", counts},          {"ancestors", ancestors}, {"stops", stops},
+    {"spares", spares}, {"noexcept", noexcept_code}, {"reserve", reserve},     {"thresholds", thresholds},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Pools that show themselves to a profiler. Writes what it did to standard output, for the test to compare:
 //
-//   pools counted | sited | many | forked | threads | killed
+//   pools counted | sited | many | forked | threads | killed | live
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +88,22 @@ int many() {
   return 0;
 }
 
+// Says what the pool counted, and waits, at three moments.
+int live() {
+  const auto many = keep_many(requests());
+  for (int step = 0; step < 3; ++step) {
+    tell(requests());
+    std::fflush(stdout);
+    if (std::getchar() != 'x') return 1;
+    if (step == 0) give(requests(), {many.begin(), many.begin() + 600});
+    if (step == 1) {
+      give(requests(), {many.begin() + 600, many.end()});
+      requests().trim();
+    }
+  }
+  return 0;
+}
+
 int forked() {
   const auto kept = keep_many(requests());
   if (const pid_t child = fork(); child != 0) {
@@ -140,5 +156,6 @@ int main(int argc, char** argv) {
   if (which == "forked") return forked();
   if (which == "threads") return threads();
   if (which == "killed") return killed();
+  if (which == "live") return live();
   return 2;
 }

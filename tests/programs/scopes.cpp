@@ -419,12 +419,24 @@ void profile(unsigned, unsigned) {
   CHECK(!take(1 << 20));
 }
 
+// More pairs of scopes than the table of who frees whose memory has room for.
+void many_freers(unsigned count, unsigned) {
+  std::vector<scope> scopes;
+  for (unsigned i = 0; i < count; ++i) scopes.emplace_back("kind " + std::to_string(i));
+  for (const scope& owner : scopes)
+    for (const scope& by : scopes) {
+      void* block = heapledger::run_in(owner, [] { return take(10); });
+      heapledger::run_in(by, [=] { free(block); });
+    }
+}
+
 constexpr test::test_case cases[] = {
     {"credits", credits},
     {"entry_points", entry_points},
     {"nested", nested},
     {"peak", peak},
     {"threads", threads, 8, 20'000},
+    {"many_freers", many_freers, 100},
     {"alternating", alternating, 64, 10'000},
     {"moves", moves},
     {"signals", signals},

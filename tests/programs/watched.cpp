@@ -170,8 +170,10 @@ void* keep_writing(void* argument) {
   return nullptr;
 }
 
+enum class fork_way { usual, raw, without_handlers };
+
 // The number of bytes that are not as they should be: in the parent, plus in the child.
-int fork_and_write(bool threads, bool with_raw) {
+int fork_and_write(bool threads, fork_way way) {
   pthread_t writers[3];
   std::size_t written[3] = {};  // by threads
   std::size_t writing = 0;
@@ -183,7 +185,9 @@ int fork_and_write(bool threads, bool with_raw) {
     }
   int ends[2];
   if (pipe(ends) != 0) return -1;
-  const pid_t child = with_raw ? static_cast<pid_t>(syscall(SYS_fork)) : fork();
+  const pid_t child = way == fork_way::raw                ? static_cast<pid_t>(syscall(SYS_fork))
+                      : way == fork_way::without_handlers ? _Fork()
+                                                          : fork();
   const unsigned char mine = child == 0 ? 0xcc : 0x33;
   // At once: the first byte of every block.
   for (std::size_t id = 0; id < block_count; ++id)
@@ -382,7 +386,7 @@ int main() {
       std::free(std::malloc(100'000));
     } else if (is("fork")) {
       std::sscanf(line, "%*s %lu %lu", &a, &b);
-      result = fork_and_write(a != 0, b != 0);
+      result = fork_and_write(a != 0, static_cast<fork_way>(b));
     } else if (is("spawn")) {
       result = std::system("true");
     } else if (is("lock") && std::sscanf(line, "%*s %lu", &a) == 1) {

@@ -4,6 +4,7 @@
 #include "segment_builder.hpp"
 #include "tool/collect/watch_control.hpp"
 #include "tool/collect/watch_pages.hpp"
+#include "tool/collect/watch_wish.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::collect {
@@ -77,6 +78,51 @@ TEST_F(watch_control_test, suspects_and_marks) {
   EXPECT_TRUE(next.suspect(2000, 1, 40));
   EXPECT_EQ(request_in(file).suspect_count, 2u);
   EXPECT_EQ(element<std::uint32_t>(file, header.watch_marks, 2000), 2u);
+}
+
+TEST_F(watch_control_test, pool_sites_are_marked_where_they_are) {
+  builder.pool_sites.resize(4);
+  const auto file = make();
+  const auto& sites = builder.header.pool_sites;
+  watch_control watch(file.path());
+  EXPECT_TRUE(watch.suspect(wire::watch_pool_site | 3, 0.5, 30));
+  EXPECT_FALSE(watch.suspect(wire::watch_pool_site | static_cast<std::uint32_t>(sites.capacity), 0.5, 30));
+  EXPECT_EQ(element<wire::pool_site>(file, sites, 3).mark, 1u);
+  EXPECT_EQ(element<wire::watch_suspect>(file, builder.header.watch_suspects, 0).account, wire::watch_pool_site | 3);
+  EXPECT_EQ(request_in(file).mark_count, 0u);
+  watch.acquit(wire::watch_pool_site | 3);
+  EXPECT_EQ(element<wire::pool_site>(file, sites, 3).mark, 0u);
+}
+
+TEST_F(watch_control_test, verdicts_are_there_for_others) {
+  const auto file = make();
+  watch_control watch(file.path());
+  EXPECT_TRUE(watch.suspect(5, 0.5, 30));
+  watch.conclude(5, {wire::watch_verdict::leak, 1000, 50'000});
+  watch.conclude(6, {wire::watch_verdict::leak, 1, 1});  // of no suspect
+  const auto said = element<wire::watch_suspect>(file, builder.header.watch_suspects, 0);
+  EXPECT_EQ(said.verdict, wire::watch_verdict::leak);
+  EXPECT_EQ(said.lost_bytes, 1000u);
+  EXPECT_EQ(said.lost_bytes_per_hour, 50'000u);
+  EXPECT_EQ(said.chance, chance_word(0.5));
+}
+
+TEST_F(watch_control_test, wishes_count_up) {
+  const auto file = make();
+  const segment_file segment(file.path());
+  watch_control watch(file.path());
+  EXPECT_FALSE(read_wish(segment).is_new());
+  const auto first = add_wish(segment, true);
+  EXPECT_TRUE(read_wish(segment).wants_watch());
+  EXPECT_TRUE(read_wish(segment).is_new());
+  heed_wish(segment, first);
+  EXPECT_FALSE(read_wish(segment).is_new());
+  EXPECT_NE(add_wish(segment, true), first);
+  EXPECT_TRUE(read_wish(segment).wants_watch());
+  add_wish(segment, false);
+  EXPECT_FALSE(read_wish(segment).wants_watch());
+  watch.start({}, 1);
+  EXPECT_TRUE(read_wish(segment).is_new()) << "the watching tool writes its own words only";
 }
 
 TEST_F(watch_control_test, a_batch_waits_for_the_one_before) {

@@ -38,10 +38,11 @@ inline profile hostile_profile() {
               .sites = {{p.stacks[0].node, 1000, 40000, 0, 0}}}};
   p.leaks.emplace();
   p.leaks->watched = 30;
-  p.leaks->entries.resize(2);
+  p.leaks->entries.resize(3);
   p.leaks->entries[0] = {
       .stack = p.stacks[0].id, .verdict = "leak", .witnesses = {hostile_name("witness")}, .blocks = 1234};
   p.leaks->entries[1] = {.stack = 4711, .verdict = "suspect", .witnesses = {}, .blocks = 5};
+  p.leaks->entries[2] = {.verdict = "leak", .witnesses = {}, .blocks = 7, .pool = 0, .node = p.stacks[0].node};
   p.threads.resize(1);
   p.threads[0].name = hostile_name("thread");
   p.errors = {{.kind = hostile_name("kind"), .stack = 1, .count = 2}};

@@ -1,7 +1,9 @@
 // Intervals and survival curves against numbers from tables and against simulated truth.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
+#include <utility>
 
 #include "tool/leaks/share.hpp"
 #include "tool/leaks/survival.hpp"
@@ -18,6 +20,29 @@ TEST(leaks_share, agrees_with_published_clopper_pearson_limits) {
   EXPECT_EQ(share_of(0, 5).low, 0);
   EXPECT_NEAR(share_of(0, 5).high, 0.5218238, 1e-6);
   EXPECT_NEAR(share_of(500, 1000).low, 0.4685492, 1e-6);
+}
+
+TEST(leaks_share, the_middle_limits_are_those_of_mid_p) {
+  // The defining equations, from binomial sums.
+  const auto choose = [](int n, int k) {
+    return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1));
+  };
+  const auto exactly = [&](int n, int k, double p) { return choose(n, k) * std::pow(p, k) * std::pow(1 - p, n - k); };
+  for (const auto [hits, trials] : {std::pair{3, 10}, std::pair{1, 30}, std::pair{17, 25}}) {
+    const auto found = middle_share_of(hits, trials);
+    double above = 0;
+    double below = 0;
+    for (int k = hits + 1; k <= trials; ++k) above += exactly(trials, k, found.low);
+    for (int k = 0; k < hits; ++k) below += exactly(trials, k, found.high);
+    EXPECT_NEAR(above + exactly(trials, hits, found.low) / 2, 0.025, 1e-9);
+    EXPECT_NEAR(below + exactly(trials, hits, found.high) / 2, 0.025, 1e-9);
+    EXPECT_GT(found.low, share_of(hits, trials).low);
+    EXPECT_LT(found.high, share_of(hits, trials).high);
+  }
+  EXPECT_EQ(middle_share_of(0, 5).low, 0);
+  EXPECT_EQ(middle_share_of(30, 30).high, 1);
+  EXPECT_NEAR(middle_share_of(30, 30).low, std::pow(0.05, 1.0 / 30), 1e-9);
+  EXPECT_EQ(middle_share_of(0, 0).high, 1);
 }
 
 TEST(leaks_share, of_nothing_says_nothing) {

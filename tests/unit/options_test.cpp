@@ -257,7 +257,7 @@ TEST(commands, unknown_ones_get_a_suggestion) {
   EXPECT_SAYS(refusal({"rnu", "ls"}), "did you mean run?");
   EXPECT_SAYS(refusal({"--verison"}), "did you mean --version?");
   EXPECT_SAYS(refusal({"xyzzy"}), "heapledger --help");
-  for (const char* later : {"attach", "detach", "start", "stop"}) {
+  for (const char* later : {"attach", "detach"}) {
     EXPECT_SAYS(refusal({later}), "not in this version");
   }
 }
@@ -285,6 +285,11 @@ TEST(mark_options, are_taken) {
   EXPECT_TRUE(snapshot.name.empty());
   EXPECT_TRUE(snapshot.with_books);
   EXPECT_SAYS(refusal({"mark", "4711"}), "heapledger mark PID NAME");
+  const auto start = std::get<watch_switch_options>(parsed({"start", "4711"}));
+  EXPECT_EQ(start.pid, "4711");
+  EXPECT_TRUE(start.on);
+  EXPECT_FALSE(std::get<watch_switch_options>(parsed({"stop", "-q", "4711"})).on);
+  EXPECT_SAYS(refusal({"stop"}), "heapledger stop PID");
   EXPECT_SAYS(refusal({"snapshot"}), "heapledger snapshot PID");
   EXPECT_EQ(run_of({"run", "--snapshot-signal", "USR1", "ls"}).snapshot_signal, "USR1");
   EXPECT_EQ(run_of({"run", "ls"}, {{"HEAPLEDGER_SNAPSHOT_SIGNAL", "USR2"}}).snapshot_signal, "USR2");

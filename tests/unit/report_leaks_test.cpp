@@ -53,6 +53,21 @@ profile watched_server() {
   return builder.build();
 }
 
+TEST(report_leaks, chunks_of_a_pool_have_its_name_and_their_place) {
+  auto p = watched_server();
+  p.pools = {{.name = "requests"}};
+  p.leaks->entries = {
+      {.verdict = "leak", .witnesses = {"stale"}, .bytes = 480, .blocks = 10, .pool = 0, .node = p.stacks[1].node}};
+  const auto report = nlohmann::json::parse(leaks_json(p, p.leaks->entries, 0));
+  const auto& leak = report["leaks"][0];
+  EXPECT_EQ(leak["pool"], "requests");
+  EXPECT_FALSE(leak.contains("stack"));
+  EXPECT_EQ(leak["frames"][0]["function"], "cache_put");
+  const auto text = leaks_text(p, p.leaks->entries, {});
+  EXPECT_NE(text.find("chunks of the pool requests"), std::string::npos) << text;
+  EXPECT_NE(text.find("cache_put"), std::string::npos) << text;
+}
+
 TEST(report_leaks, json_has_every_promised_key) {
   const auto p = watched_server();
   const auto report = nlohmann::json::parse(leaks_json(p, p.leaks->entries, 1));

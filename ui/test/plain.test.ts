@@ -112,7 +112,7 @@ test("every allocation has one fate", () => {
 });
 
 test("watched blocks by age", () => {
-  const leak = { stack: 1, verdict: "leak" as const, witnesses: [], bytes: 0, bytes_low: 0, bytes_high: 0, bytes_per_hour: 0, blocks: 5, sampled: 0, untouched: 0, growth_stopped: false };
+  const leak = { stack: 1, verdict: "leak" as const, witnesses: [], bytes: 0, bytes_low: 0, bytes_high: 0, bytes_per_hour: 0, blocks: 5, sampled: 0, untouched: 0, growth_stopped: false, frames: [] };
   assert.deepEqual(ageRows([{ ...leak, oldest_age: 5 }, { ...leak, oldest_age: 90, blocks: 2 }, { ...leak, oldest_age: 9.9 }, leak]),
     [{ name: "1 to 10 s", stacks: 2, blocks: 10 }, { name: "10 to 60 s", stacks: 0, blocks: 0 }, { name: "1 to 10 min", stacks: 1, blocks: 2 }]);
   assert.deepEqual(ageRows([]), []);

@@ -1,25 +1,24 @@
-// The chunks that one thread, or the holder of a lock, hands out: a free list in its current page, and pages to go on
-// with.
+// The chunks that one thread, or the holder of a lock, hands out: a magazine of free chunks at hand, and pages to fill
+// it from and to give back to.
 //
-// The current page's free chunks are in `free_` and are not counted: allocate and free there are four instructions more
-// than a bare list. Chunks of other pages go back to their own page, which counts down to the moment when it is empty.
+// A chunk in a magazine counts as in use for its page; nothing but the magazine is touched by allocate and free. When
+// it is full, the older half goes to its pages, and a page that is empty then can go back to the system.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "magazine.hpp"
 #include "page.hpp"
 #include "watch.hpp"
 
 namespace heapledger::pool_detail {
 
-// What a threading policy knows of a chunk that comes back: the arena of whoever frees it, and whether the chunk is in
-// that arena's current page, which is the common case and answers every question about it.
-template <class Arena>
-struct place {
-  Arena* mine;
-  bool is_current;
+// A chunk, and in whose name it was taken: see watch.hpp.
+struct taken {
+  link* chunk;
+  word taker;
 };
 
 template <class Layout>
@@ -31,81 +30,91 @@ class arena {
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
-  HEAPLEDGER_POOL_HOT link* pop() {
-    link* const chunk = free_;
-    if (chunk != nullptr) [[likely]]
-      free_ = tool_type::next(chunk);
-    return chunk;
-  }
-  HEAPLEDGER_POOL_HOT bool current_holds(const void* chunk) const {
-    return reinterpret_cast<std::uintptr_t>(chunk) - current_start_ < Layout::page_bytes;
-  }
-  HEAPLEDGER_POOL_HOT void push_to_current(link* chunk) {
-    tool_type::set_next(chunk, free_);
-    free_ = chunk;
-  }
-  // `one` is a page of this arena and not the current one.
-  template <class Pool>
-  HEAPLEDGER_POOL_HOT void push(page* one, link* chunk, Pool& pool) {
-    tool_type::set_next(chunk, one->free);
-    one->free = chunk;
-    if (--one->countdown == 0) [[unlikely]]
-      changed_kind(one, pool);
-  }
-  template <class Pool>
-  HEAPLEDGER_POOL_HOT void give(link* chunk, Pool& pool) {
-    if (current_holds(chunk)) {
-      push_to_current(chunk);
-    } else {
-      push(page_of<Layout>::chunk(chunk), chunk, pool);
-    }
+  HEAPLEDGER_POOL_HOT link* pop() { return at_hand_.pop(); }
+  HEAPLEDGER_POOL_HOT bool push(link* chunk) { return at_hand_.push(chunk); }
+
+  // Is it in the segment of the current page? Then it is the pool's: the usual answer, without the table.
+  HEAPLEDGER_POOL_HOT bool segment_holds(const void* chunk) const {
+    return reinterpret_cast<std::uintptr_t>(chunk) - segment_chunks_ < Layout::segment_bytes - Layout::page_bytes;
   }
 
-  // When the list is empty: the next chunk, or null when the system has no memory.
+  // When there is none at hand: the next chunk, or null when the system has no memory.
   template <class Pool>
   HEAPLEDGER_POOL_COLD link* refill(Pool& pool) {
-    if (current_ == nullptr || current_->carved == Layout::capacity) {
-      if (!next_page(pool)) return nullptr;
-      if (free_ != nullptr) return pop();
+    if (!has_free(current_) && !next_page(pool)) return nullptr;
+    pages_go_back_ = false;
+    if (at_hand_.open()) {
+      take(at_once, pool, [this](link* chunk) { at_hand_.push(chunk); });
+      return at_hand_.pop();
     }
-    carve();
-    return pop();
+    link* one = nullptr;
+    take(1, pool, [&](link* chunk) { one = chunk; });
+    return one;
   }
 
-  // Gives back all pages without a chunk in use.
+  // When there is no room at hand. `give` is for chunks of other arenas, too.
+  template <class Give>
+  HEAPLEDGER_POOL_COLD void make_room_for(link* chunk, Give&& give) {
+    if (!at_hand_.is_open() && (pages_go_back_ || !at_hand_.open())) return give(chunk);
+    at_hand_.give_oldest(at_hand_.most / 2, give);
+    if (pages_go_back_) {
+      // Memory is not wanted any more: chunks at hand would keep pages. Each goes to its page until memory is wanted.
+      empty_hand(give);
+      at_hand_.close();
+    }
+    if (!push(chunk)) give(chunk);
+  }
+  template <class Give>
+  void empty_hand(Give&& give) {
+    at_hand_.give_oldest(at_hand_.most, give);
+  }
+
+  // To its page, which is one of this arena.
+  template <class Pool>
+  void give(link* chunk, Pool& pool) {
+    page* const one = page_of<Layout>::chunk(chunk);
+    tool_type::set_next(chunk, one->free);
+    one->free = chunk;
+    const std::uint32_t left = --one->countdown;
+    if (left == 0) {
+      changed_kind(one, pool);
+    } else if (left < nearly_empty && pages_ > keep_ + 1) {
+      pages_go_back_ = true;
+    }
+  }
+
+  // Gives back all pages without a chunk in use. Nothing is at hand.
   template <class Pool>
   void trim(Pool& pool) {
-    if (current_ != nullptr && uncounted_free() == Layout::capacity) {
-      pool.give_back_page(current_);
+    if (current_ != nullptr && current_->countdown == 0) {
+      give_back(current_, pool);
       forget_current();
     }
     while (page* const one = empty_.pop()) {
       --empty_count_;
-      pool.give_back_page(one);
+      give_back(one, pool);
     }
     keep_ = Layout::options.keep_empty_pages;
     regretted_ = false;
   }
 
-  // Every chunk of this arena's page `one` that is in use. The arena must be at rest.
+  // Every chunk of this arena's page `one` that is in use. The arena must be at rest, with nothing at hand.
   template <class F>
   void for_each_in_use(page* one, F&& call) const {
     std::vector<bool> free(one->carved, false);
     char* const memory = page_of<Layout>::memory(one);
-    for (link* chunk = one == current_ ? free_ : one->free; chunk != nullptr; chunk = tool_type::next(chunk)) {
+    for (link* chunk = one->free; chunk != nullptr; chunk = tool_type::next(chunk)) {
       free[Layout::index_of(chunk)] = true;
     }
     for (std::uint32_t index = 0; index < one->carved; ++index) {
       if (!free[index]) call(static_cast<void*>(Layout::chunk_at(memory, index)));
     }
   }
-  std::size_t in_use(const page* one) const {
-    if (one == current_) return Layout::capacity - uncounted_free();
-    return one->full ? Layout::capacity : one->countdown;
-  }
+  static std::size_t in_use(const page* one) { return one->full ? Layout::capacity : one->countdown; }
 
   // Destructive: `one` is empty from now on. To be called for every page of the arena, after `forget_lists`.
   void forget_lists() {
+    at_hand_.forget_all();
     forget_current();
     partial_ = empty_ = {};
     empty_count_ = 0;
@@ -116,20 +125,41 @@ class arena {
   }
 
  private:
-  // A batch is about what a page of the processor holds, so that memory is touched as it is needed.
-  static constexpr std::uint32_t batch =
-      std::max<std::uint32_t>(1, std::min<std::uint32_t>(Layout::capacity, 4096 / Layout::stride));
+  using magazine_type = magazine<Layout::stride>;
 
-  HEAPLEDGER_POOL_COLD void carve() {
-    char* const memory = page_of<Layout>::memory(current_);
-    const std::uint32_t from = current_->carved;
-    const std::uint32_t to = std::min<std::uint32_t>(from + batch, Layout::capacity);
-    for (std::uint32_t index = to; index-- > from;) {
-      link* const chunk = Layout::chunk_at(memory, index);
-      watch<Layout>::prepare(chunk);
-      push_to_current(chunk);
+  // A batch is about what a page of the processor holds, so that memory is touched as it is needed.
+  static constexpr std::uint32_t carved_at_once =
+      std::max<std::uint32_t>(1, std::min<std::uint32_t>(Layout::capacity, 4096 / Layout::stride));
+  static constexpr std::uint32_t at_once = magazine_type::most / 4;
+  // So few chunks in use that those at hand could be all that keeps several pages.
+  static constexpr std::uint32_t nearly_empty =
+      std::clamp<std::uint32_t>(magazine_type::most / 4, Layout::capacity / 8, (Layout::capacity + 1) / 2);
+
+  static bool has_free(const page* one) {
+    return one != nullptr && (one->free != nullptr || one->carved != Layout::capacity);
+  }
+
+  // From the current page, which has free chunks: the one to be used first comes last.
+  template <class Pool, class To>
+  void take(std::uint32_t most, Pool& pool, To&& to) {
+    page* const from = current_;
+    std::uint32_t count = 0;
+    while (link* const chunk = count < most ? from->free : nullptr) {
+      from->free = watch<Layout>::unlink(chunk, &pool.identity());
+      to(chunk);
+      ++count;
     }
-    current_->carved = to;
+    if (count == 0) {
+      char* const memory = page_of<Layout>::memory(from);
+      count = std::min({most, carved_at_once, Layout::capacity - from->carved});
+      for (std::uint32_t index = from->carved + count; index-- > from->carved;) {
+        link* const chunk = Layout::chunk_at(memory, index);
+        watch<Layout>::prepare(chunk);
+        to(chunk);
+      }
+      from->carved += count;
+    }
+    from->countdown += count;
   }
 
   template <class Pool>
@@ -144,20 +174,21 @@ class arena {
     if (one == nullptr) {
       one = pool.take_page(this);
       if (one == nullptr) return false;
+      ++pages_;
       if (regretted_) {  // a page went back too early
         keep_ = std::min(2 * keep_ + 1, most_kept);
         regretted_ = false;
       }
     }
     current_ = one;
-    current_start_ = reinterpret_cast<std::uintptr_t>(page_of<Layout>::memory(one));
-    free_ = one->free;
-    one->free = nullptr;
+    segment_chunks_ =
+        reinterpret_cast<std::uintptr_t>(page_of<Layout>::memory(one)) / Layout::segment_bytes * Layout::segment_bytes +
+        Layout::page_bytes;
     return true;
   }
 
   template <class Pool>
-  HEAPLEDGER_POOL_COLD void changed_kind(page* one, Pool& pool) {
+  void changed_kind(page* one, Pool& pool) {
     if (one->full) {
       one->full = false;
       one->countdown = Layout::capacity - 1;
@@ -165,16 +196,23 @@ class arena {
         partial_.push(one);
         return;
       }
-    } else {
+    } else if (one != current_) {
       partial_.remove(one);
     }
     become_empty(one);
+    if (one == current_) return;
     if (empty_count_ < keep_) {
       keep_empty(one);
     } else {
-      pool.give_back_page(one);
+      give_back(one, pool);
       regretted_ = true;
+      pages_go_back_ = true;
     }
+  }
+  template <class Pool>
+  void give_back(page* one, Pool& pool) {
+    --pages_;
+    pool.give_back_page(one);
   }
   static void become_empty(page* one) {  // to be carved again, in order
     one->free = nullptr;
@@ -186,29 +224,23 @@ class arena {
     empty_.push(one);
     ++empty_count_;
   }
-  void forget_current() {
-    current_ = nullptr;
-    current_start_ = 0;
-    free_ = nullptr;
-  }
-  std::size_t uncounted_free() const {
-    std::size_t count = Layout::capacity - current_->carved;
-    for (link* chunk = free_; chunk != nullptr; chunk = tool_type::next(chunk)) ++count;
-    return count;
-  }
+  void forget_current() { current_ = nullptr; }
 
   // How many empty pages are kept doubles whenever a page is needed after one was given back, up to this.
   static constexpr std::size_t most_kept =
       std::max<std::size_t>(Layout::options.keep_empty_pages, (std::size_t{64} << 20) / Layout::page_bytes);
 
-  link* free_ = nullptr;
-  std::uintptr_t current_start_ = 0;
-  page* current_ = nullptr;
+  magazine_type at_hand_;
+  // Where the chunks of the current page's segment begin. At first, what is near no pointer.
+  std::uintptr_t segment_chunks_ = 0xC53A'96E7'5B00'0000;
+  page* current_ = nullptr;  // is in neither list
   page_list partial_;
   page_list empty_;
   std::size_t empty_count_ = 0;
+  std::size_t pages_ = 0;
   std::size_t keep_ = Layout::options.keep_empty_pages;
   bool regretted_ = false;
+  bool pages_go_back_ = false;
 };
 
 }  // namespace heapledger::pool_detail

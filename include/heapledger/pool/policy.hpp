@@ -51,4 +51,13 @@ concept pool_analyzer = std::default_initializable<A> &&
   a.page_freed(chunk, bytes);
 };
 
+namespace pool_detail {
+
+// Whether an analyzer may have the program use another place than the chunk, as publish.hpp does.
+template <class Analyzer, class Header>
+inline constexpr bool moves = false;
+template <class Analyzer, class Header>
+requires(Analyzer::template moves<Header>) inline constexpr bool moves<Analyzer, Header> = true;
+
+}  // namespace pool_detail
 }  // namespace heapledger

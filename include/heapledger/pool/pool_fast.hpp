@@ -17,41 +17,55 @@ void* HEAPLEDGER_POOL::try_allocate(std::size_t bytes) noexcept {
     return chunk;
   } else {
     const std::lock_guard hold(lock_);
-    pool_detail::link* const chunk = threads_.take(*this);
-    if (chunk == nullptr) [[unlikely]]
-      return nullptr;
-    return begin(chunk, bytes);
+    auto* const mine = threads_.here();
+    pool_detail::taken one{mine->pop(), threads_.taker(mine)};
+    if (one.chunk == nullptr) [[unlikely]] {
+      one = threads_.refill(*this);
+      if (one.chunk == nullptr) return nullptr;
+    }
+    return begin(one.chunk, one.taker, bytes);  // here, whoever asks for the stack: the same frames for every chunk
   }
 }
 
 HEAPLEDGER_POOL_TEMPLATE
 void HEAPLEDGER_POOL::deallocate(void* chunk) noexcept {
-  if (chunk == nullptr) [[unlikely]]
+  // Where the owner is asked for, null is nobody's, too; unless the compiler sees it.
+  constexpr bool knows_null = Checks::ownership && !Options.bypass;
+  if ((!knows_null || __builtin_constant_p(chunk == nullptr)) && chunk == nullptr) [[unlikely]]
     return;
   if constexpr (Options.bypass) {
     analyzer_.freed(chunk, header(chunk));
     bypass_deallocate(chunk);
   } else {
+    if constexpr (moves_chunks) {
+      void* const own = analyzer_.chunk_at(chunk);
+      if (own == nullptr && chunk != nullptr) [[unlikely]]
+        return refuse_place(chunk);
+      chunk = own;
+    }
     const std::lock_guard hold(lock_);
-    const auto place = threads_.locate(chunk);
-    if (!place.is_current && !watch::is_mine(chunk, &identity_)) [[unlikely]]
-      return;
-    if (!watch::may_return(chunk, threads_.frees_alone(chunk, place), &identity_)) [[unlikely]]
+    auto* const mine = threads_.here();
+    if constexpr (Checks::ownership) {
+      if (!mine->segment_holds(chunk)) [[unlikely]] {
+        if (!watch::is_mine(chunk, &identity_)) return;
+      }
+    }
+    if (!watch::may_return(chunk, threads_.taker(mine), threads_, &identity_)) [[unlikely]]
       return;
     end(chunk);
-    threads_.give(static_cast<pool_detail::link*>(chunk), place, *this);
+    threads_.give(static_cast<pool_detail::link*>(chunk), mine, *this);
   }
 }
 
 // The chunk becomes the program's.
 HEAPLEDGER_POOL_TEMPLATE
-void* HEAPLEDGER_POOL::begin(pool_detail::link* chunk, std::size_t bytes) noexcept {
+void* HEAPLEDGER_POOL::begin(pool_detail::link* chunk, pool_detail::word taker, std::size_t bytes) noexcept {
   if constexpr (Checks::fill && Options.tool != memory_tool::none) {
     tool::allow(chunk, layout::payload_bytes);
-    watch::taken(chunk, &identity_);
+    watch::taken(chunk, taker, &identity_);
     tool::forbid(chunk, layout::payload_bytes);
   } else {
-    watch::taken(chunk, &identity_);
+    watch::taken(chunk, taker, &identity_);
   }
   tool::allocated(&identity_, chunk, bytes);
   Header* const head = layout::header_of(chunk);
@@ -60,6 +74,7 @@ void* HEAPLEDGER_POOL::begin(pool_detail::link* chunk, std::size_t bytes) noexce
     ::new (static_cast<void*>(head)) Header;
   }
   analyzer_.allocated(static_cast<void*>(chunk), bytes, head);
+  if constexpr (moves_chunks) return analyzer_.place(chunk, bytes, layout::payload_bytes, layout::alignment, head);
   return chunk;
 }
 
@@ -83,6 +98,7 @@ Header* HEAPLEDGER_POOL::header(void* chunk) noexcept {
     return reinterpret_cast<Header*>(static_cast<char*>(chunk) -
                                      pool_detail::round_up(sizeof(Header), alignof(std::max_align_t)));
   } else {
+    if constexpr (moves_chunks) chunk = Analyzer::any_chunk_at(chunk);
     return layout::header_of(chunk);
   }
 }

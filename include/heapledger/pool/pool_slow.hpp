@@ -8,8 +8,8 @@ HEAPLEDGER_POOL::~pool() {
   if constexpr (Options.bypass) return;
   if constexpr (requires { threads_.leave_threads(); }) threads_.leave_threads();
   if constexpr (walks_at_end) {
-    for_each_in_use([this](void* chunk) {
-      Header* const head = header(chunk);
+    for_each_chunk([this](void* chunk) {
+      Header* const head = layout::header_of(chunk);
       analyzer_.leaked(chunk, head);
       if constexpr (Checks::leaks) {
         Checks::failed(
@@ -38,7 +38,7 @@ void HEAPLEDGER_POOL::reset() noexcept {
   const std::lock_guard hold(lock_);
   threads_.settle(*this);
   if constexpr (walks_at_end || layout::has_front_mark || Checks::fill || Options.tool != memory_tool::none) {
-    for_each_in_use([this](void* chunk) {
+    for_each_chunk([this](void* chunk) {
       end(chunk);
       watch::taken_away(chunk);
     });
@@ -51,6 +51,15 @@ void HEAPLEDGER_POOL::reset() noexcept {
 HEAPLEDGER_POOL_TEMPLATE
 template <class F>
 void HEAPLEDGER_POOL::for_each_in_use(F&& call) {
+  if constexpr (moves_chunks)
+    for_each_chunk([&](void* chunk) { call(Analyzer::place_of(chunk, layout::header_of(chunk))); });
+  else
+    for_each_chunk(call);
+}
+
+HEAPLEDGER_POOL_TEMPLATE
+template <class F>
+void HEAPLEDGER_POOL::for_each_chunk(F&& call) {
   threads_.settle(*this);
   store_.for_each([&](pool_detail::page* one) {
     static_cast<arena*>(pool_detail::page_of<layout>::owner(one))->for_each_in_use(one, call);
@@ -120,6 +129,13 @@ void HEAPLEDGER_POOL::no_memory() {
 #else
   std::abort();
 #endif
+}
+
+// Given back twice, or never given out: the place was a watched chunk's, and is nobody's now.
+HEAPLEDGER_POOL_TEMPLATE
+void HEAPLEDGER_POOL::refuse_place([[maybe_unused]] void* given) const noexcept {
+  if constexpr (Checks::double_free)
+    Checks::failed({.kind = violation_kind::double_free, .pointer = given, .pool = &identity_});
 }
 
 #undef HEAPLEDGER_POOL_TEMPLATE

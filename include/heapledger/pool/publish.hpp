@@ -33,6 +33,7 @@ struct heapledger_pool_counters {
   std::uint64_t arenas;
   std::uint64_t sizes[32];  // allocations by the bit width of their size
   std::uint64_t peak_page_bytes;
+  std::uint64_t moved;  // chunks that the profiler ever gave another place
 };
 
 // Where the pool shall count, or null: then it counts for itself. `name` may be null, and need not outlive the call.
@@ -47,6 +48,15 @@ struct heapledger_pool_counters {
 [[gnu::weak]] void heapledger_pool_freed(heapledger_pool_counters* counters, const void* chunk, std::uint32_t site,
                                          std::size_t bytes);
 
+// Then: the profiler may give the program another place for the chunk, of so many bytes and such an alignment, where it
+// sees any access; null: it stays where it is. The chunk waits meanwhile, and is what the pool goes on to know.
+[[gnu::weak]] void* heapledger_pool_watched(heapledger_pool_counters* counters, void* chunk, std::uint32_t site,
+                                            std::size_t bytes, std::size_t capacity, std::size_t alignment);
+// The chunk that waits for such a place; null: it waits no more. Any other pointer is returned as it is.
+[[gnu::weak]] void* heapledger_pool_chunk(void* given);
+// The place is empty now.
+[[gnu::weak]] void heapledger_pool_unwatched(void* place);
+
 }  // extern "C"
 
 namespace heapledger {
@@ -55,7 +65,8 @@ namespace heapledger {
 // where a profiler is there, and nothing but its eight bytes elsewhere.
 struct allocation_site {
   std::uint32_t site = 0;
-  std::uint32_t bytes = 0;
+  std::uint32_t bytes : 31 = 0;
+  std::uint32_t is_moved : 1 = 0;  // the profiler has given it another place, noted in the chunk
 };
 
 // An analyzer: counts, and shows the pool under its name from its first allocation on.
@@ -91,17 +102,51 @@ class published : public no_analyzer {
     add(to.sizes[width < 32 ? width : 31], 1);
     if constexpr (std::derived_from<Header, allocation_site>) {
       if (shown_ == nullptr || !is_there(&heapledger_pool_allocated)) return;
-      header->bytes = static_cast<std::uint32_t>(bytes);
+      header->bytes = static_cast<std::uint32_t>(bytes) & 0x7fffffff;
       header->site = heapledger_pool_allocated(shown_, chunk, bytes);
     }
   }
+
+  // Chunks that the profiler watches live elsewhere.
+  template <class Header>
+  static constexpr bool moves = std::derived_from<Header, allocation_site>;
+  // What the program gets instead of `chunk`:
+  void* place(void* chunk, std::size_t bytes, std::size_t capacity, std::size_t alignment,
+              allocation_site* header) noexcept {
+    if (shown_ == nullptr || header->site == 0 || !is_there(&heapledger_pool_watched)) return chunk;
+    void* const place = heapledger_pool_watched(shown_, chunk, header->site, bytes, capacity, alignment);
+    if (place == nullptr) return chunk;
+    header->is_moved = 1;
+    note(chunk) = ~reinterpret_cast<std::uintptr_t>(place);
+    add_shared(shown_->moved, 1);
+    return place;
+  }
+  // And back: the pool's own chunk; null: freed already.
+  void* chunk_at(void* given) const noexcept {
+    const bool any_moved = shown_ != nullptr && __atomic_load_n(&shown_->moved, __ATOMIC_RELAXED) != 0;
+    return any_moved ? heapledger_pool_chunk(given) : given;
+  }
+  // The same without a pool at hand.
+  static void* any_chunk_at(void* given) noexcept {
+    return is_there(&heapledger_pool_chunk) ? heapledger_pool_chunk(given) : given;
+  }
+  // Where the program has a chunk.
+  static void* place_of(void* chunk, const allocation_site* header) noexcept {
+    return header->is_moved != 0 ? reinterpret_cast<void*>(~note(chunk)) : chunk;
+  }
+
   template <class Header>
   void freed(void* chunk, Header* header) noexcept {
+    come_back(chunk, header);
     if constexpr (std::derived_from<Header, allocation_site>) {
       if (header->site != 0 && is_there(&heapledger_pool_freed))
         heapledger_pool_freed(shown_, chunk, header->site, header->bytes);
     }
     add(target().frees, 1);
+  }
+  template <class Header>
+  void leaked(void* chunk, Header* header) noexcept {
+    come_back(chunk, header);
   }
   void arena_created(const void*) noexcept { add_shared(target().arenas, 1); }
   void arena_destroyed(const void*) noexcept { add_shared(target().arenas, -std::uint64_t{1}); }
@@ -119,6 +164,15 @@ class published : public no_analyzer {
   }
 
  private:
+  // In a chunk that waits: its place, complemented, for whoever searches the memory for pointers to that.
+  static std::uintptr_t& note(void* chunk) noexcept { return *static_cast<std::uintptr_t*>(chunk); }
+  template <class Header>
+  static void come_back(void* chunk, Header* header) noexcept {
+    if constexpr (std::derived_from<Header, allocation_site>) {
+      if (header->is_moved != 0) heapledger_pool_unwatched(place_of(chunk, header));
+      header->is_moved = 0;
+    }
+  }
   template <class Function>
   static bool is_there(Function* weak) noexcept {
     return weak != nullptr;

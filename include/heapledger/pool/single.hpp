@@ -10,28 +10,34 @@ namespace heapledger::pool_detail {
 template <class Layout>
 class one_arena {
  public:
+  HEAPLEDGER_POOL_HOT arena<Layout>* here() { return &arena_; }
+  static constexpr word taker(const arena<Layout>*) { return 0; }
+  static constexpr word takers() { return 0; }
+  // When nothing is at hand.
   template <class Pool>
-  HEAPLEDGER_POOL_HOT link* take(Pool& pool) {
-    link* const chunk = arena_.pop();
-    return chunk != nullptr ? chunk : first_or_refill(pool);
-  }
-  HEAPLEDGER_POOL_HOT place<arena<Layout>> locate(const void* chunk) { return {&arena_, arena_.current_holds(chunk)}; }
-  HEAPLEDGER_POOL_HOT static constexpr bool frees_alone(const void*, place<arena<Layout>>) { return true; }
-  template <class Pool>
-  HEAPLEDGER_POOL_HOT void give(link* chunk, place<arena<Layout>> to, Pool& pool) {
-    if (to.is_current) {
-      arena_.push_to_current(chunk);
-    } else {
-      arena_.push(page_of<Layout>::chunk(chunk), chunk, pool);
+  HEAPLEDGER_POOL_COLD taken refill(Pool& pool) {
+    if (!created_) {
+      created_ = true;
+      pool.analyzer().opened(pool.identity());
+      pool.analyzer().arena_created(&arena_);
     }
+    return {arena_.refill(pool), 0};
+  }
+  template <class Pool>
+  HEAPLEDGER_POOL_HOT void give(link* chunk, arena<Layout>* to, Pool& pool) {
+    if (!to->push(chunk)) [[unlikely]]
+      make_room_for(chunk, pool);
   }
 
   template <class Pool>
   void trim(Pool& pool) {
+    settle(pool);
     arena_.trim(pool);
   }
   template <class Pool>
-  void settle(Pool&) {}
+  void settle(Pool& pool) {
+    arena_.empty_hand([&](link* chunk) { arena_.give(chunk, pool); });
+  }
   template <class F>
   void for_each_arena(F&& call) {
     if (created_) call(arena_);
@@ -39,15 +45,9 @@ class one_arena {
 
  private:
   template <class Pool>
-  HEAPLEDGER_POOL_COLD link* first_or_refill(Pool& pool) {
-    if (!created_) {
-      created_ = true;
-      pool.analyzer().opened(pool.identity());
-      pool.analyzer().arena_created(&arena_);
-    }
-    return arena_.refill(pool);
+  HEAPLEDGER_POOL_COLD void make_room_for(link* one, Pool& pool) {
+    arena_.make_room_for(one, [&](link* chunk) { arena_.give(chunk, pool); });
   }
-
   arena<Layout> arena_;
   bool created_ = false;
 };

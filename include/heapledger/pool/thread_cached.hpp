@@ -1,11 +1,13 @@
-// An arena a thread, no lock and no atomic read-modify-write on what a thread frees itself.
+// An arena a thread, no lock and no atomic read-modify-write for a chunk.
 //
-// A chunk of another thread's arena is pushed on that arena's list of remote frees, which the owner takes whole when
-// its own list is empty. When a thread ends, its arenas are kept, stale, and the next new thread takes one over with
-// everything in it.
+// A thread keeps what it frees at hand, whoever allocated it, and hands it out again. What it has too many of goes to
+// the pages of its arena, or in parcels to the threads whose pages they are. When a thread ends, its arenas are kept,
+// stale, and the next new thread takes one over with everything in it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <new>
 
@@ -21,6 +23,7 @@ class arena_per_thread {
   struct member : arena<Layout>, membership {
     member* next_of_pool = nullptr;
     member* next_stale = nullptr;
+    word taker = 0;
     parcel_desk<member> desk;
     // Their own line: other threads write it.
     alignas(64) parcel_inbox inbox;
@@ -32,10 +35,11 @@ class arena_per_thread {
         Layout::tool_type::set_next(chunk, head);
       } while (!remote.compare_exchange_weak(head, chunk, std::memory_order_release, std::memory_order_relaxed));
     }
-    template <class Pool>
-    void collect(Pool& pool, parcel_depot& depot) {
+    // What others have sent. `give` is told of each chunk.
+    template <class Give>
+    void collect(parcel_depot& depot, Give&& give) {
       for (parcel* one = inbox.take_all(); one != nullptr;) {
-        for (std::uint64_t i = 0; i < one->count; ++i) this->give(one->chunks[i], pool);
+        for (std::uint64_t i = 0; i < one->count; ++i) give(one->chunks[i]);
         parcel* const empty = one;
         one = one->next;
         desk.spare().push(empty);
@@ -45,7 +49,7 @@ class arena_per_thread {
       link* chunk = remote.exchange(nullptr, std::memory_order_acquire);
       while (chunk != nullptr) {
         link* const following = Layout::tool_type::next(chunk);
-        this->give(chunk, pool);
+        give(chunk);
         chunk = following;
       }
     }
@@ -63,30 +67,36 @@ class arena_per_thread {
     }
   }
 
+  // Acquire: another thread may have given the slot to this pool just now, and before that taken the arena of a pool
+  // that is gone out of it, in all threads. Partner: the release in find().
+  HEAPLEDGER_POOL_HOT member* here() {
+    void* const mine = arenas_of_thread[slot_.load(std::memory_order_acquire)];
+    if (mine != nullptr) [[likely]]
+      return static_cast<member*>(mine);
+    return find();
+  }
+  HEAPLEDGER_POOL_HOT static word taker(const member* mine) { return mine->taker; }
+  word takers() const { return takers_.load(std::memory_order_relaxed); }
   template <class Pool>
-  HEAPLEDGER_POOL_HOT link* take(Pool& pool) {
-    link* const chunk = here()->pop();
-    return chunk != nullptr ? chunk : refill(pool);
+  HEAPLEDGER_POOL_HOT void give(link* chunk, member* mine, Pool& pool) {
+    if (!mine->push(chunk)) [[unlikely]]
+      make_room_for(chunk, mine, pool);
   }
-  HEAPLEDGER_POOL_HOT place<member> locate(const void* chunk) {
-    member* const mine = here();
-    return {mine, mine->current_holds(chunk)};
-  }
-  HEAPLEDGER_POOL_HOT static bool frees_alone(const void* chunk, place<member> from) {
-    return from.is_current || page_of<Layout>::owner_of_chunk(chunk) == static_cast<arena<Layout>*>(from.mine);
-  }
+
+  // When nothing is at hand.
   template <class Pool>
-  HEAPLEDGER_POOL_HOT void give(link* chunk, place<member> to, Pool& pool) {
-    if (to.is_current) {
-      to.mine->push_to_current(chunk);
-      return;
-    }
-    auto* const owner = static_cast<arena<Layout>*>(page_of<Layout>::owner_of_chunk(chunk));
-    if (owner == to.mine) {
-      to.mine->push(page_of<Layout>::chunk(chunk), chunk, pool);
-    } else {
-      give_to_other(chunk, to.mine, static_cast<member*>(owner), pool);
-    }
+  HEAPLEDGER_POOL_COLD taken refill(Pool& pool) {
+    member* mine = here();
+    if (mine == &nobody) mine = join(pool);
+    if (mine != nullptr) return {next_of(mine, pool), mine->taker};
+    if (!thread_has_ended) return {};
+    // A destructor of another thread-local object: an arena is lent for this once.
+    const std::lock_guard hold(registry_lock);
+    mine = obtain(pool);
+    if (mine == nullptr) return {};
+    link* const chunk = next_of(mine, pool);
+    make_stale(mine);
+    return {chunk, mine->taker};
   }
 
   // This thread's arena, and those that belong to no thread.
@@ -94,13 +104,12 @@ class arena_per_thread {
   void trim(Pool& pool) {
     member* const mine = here();
     if (mine != &nobody) {
-      mine->desk.send_all();
-      mine->collect(pool, depot_);
+      put_away(mine, pool);
       mine->trim(pool);
     }
     const std::lock_guard hold(registry_lock);
     for (member* one = stale_; one != nullptr; one = one->next_stale) {
-      one->collect(pool, depot_);
+      put_away(one, pool);
       one->trim(pool);
     }
   }
@@ -108,8 +117,9 @@ class arena_per_thread {
   // Both when no other thread uses the pool.
   template <class Pool>
   void settle(Pool& pool) {
-    for (member* one = all_; one != nullptr; one = one->next_of_pool) one->desk.send_all();
-    for (member* one = all_; one != nullptr; one = one->next_of_pool) one->collect(pool, depot_);
+    for (member* one = all_; one != nullptr; one = one->next_of_pool) put_away(one, pool);
+    // What went to members that came earlier in the list.
+    for (member* one = all_; one != nullptr; one = one->next_of_pool) put_away(one, pool);
   }
   template <class F>
   void for_each_arena(F&& call) {
@@ -119,64 +129,80 @@ class arena_per_thread {
   void leave_threads() {
     const std::lock_guard hold(registry_lock);
     for (member* one = all_; one != nullptr; one = one->next_of_pool) {
-      if (one->thread != nullptr) one->thread->remove(one);
+      if (one->thread == nullptr) continue;
+      one->thread->remove(one);
+      one->thread->slots[slot_.load(std::memory_order_relaxed)] = nullptr;
     }
+    give_back_slot(slot_.exchange(no_slot, std::memory_order_relaxed));
   }
 
  private:
   // The arena of a thread that has none: nothing to take, and no page is its own.
   static inline constinit member nobody{};
 
-  HEAPLEDGER_POOL_HOT member* here() {
-    const std::uint64_t number = number_.load(std::memory_order_relaxed);
-    const thread_slot& slot = slots_of_thread[number % thread_slots];
-    if (slot.pool_number == number) [[likely]]
-      return static_cast<member*>(slot.arena);
-    return find();
-  }
-
   HEAPLEDGER_POOL_COLD member* find() {
-    const std::lock_guard hold(registry_lock);
-    std::uint64_t number = number_.load(std::memory_order_relaxed);
-    if (number == no_number) number_.store(number = ++last_pool_number, std::memory_order_relaxed);
-    member* found = &nobody;
-    if (!thread_has_ended) {
-      if (membership* const one = thread_arenas::mine().find(number)) found = static_cast<member*>(one);
+    if (thread_has_ended) return &nobody;
+    thread_arenas& of_thread = thread_arenas::mine();
+    const auto& recent =
+        of_thread.without_slot[number_.load(std::memory_order_relaxed) % std::size(of_thread.without_slot)];
+    if (recent.pool_number != no_number && recent.pool_number == number_.load(std::memory_order_relaxed)) {
+      return static_cast<member*>(recent.arena);
     }
-    slots_of_thread[number % thread_slots] = {number, found};
+    const std::lock_guard hold(registry_lock);
+    if (number_.load(std::memory_order_relaxed) == no_number) {
+      number_.store(++last_pool_number, std::memory_order_relaxed);
+      slot_.store(take_slot(), std::memory_order_release);
+    }
+    auto* const found = static_cast<member*>(of_thread.find(number_.load(std::memory_order_relaxed)));
+    if (found == nullptr) return &nobody;
+    remember(found);
     return found;
   }
-
-  template <class Pool>
-  HEAPLEDGER_POOL_HOT void give_to_other(link* chunk, member* mine, member* owner, Pool& pool) {
-    if (mine == &nobody) [[unlikely]] {
-      mine = join(pool);
+  void remember(member* mine) {
+    const std::uint64_t number = number_.load(std::memory_order_relaxed);
+    if (const std::size_t slot = slot_.load(std::memory_order_relaxed); slot != no_slot) {
+      arenas_of_thread[slot] = mine;
+    } else {
+      auto& recent = thread_arenas::mine().without_slot;
+      recent[number % std::size(recent)] = {number, mine};
     }
-    if (mine == nullptr || !mine->desk.add(chunk, owner, depot_)) [[unlikely]] {
+  }
+
+  // To the page it is of: of this thread's arena, or of another one, which gets it in a parcel.
+  template <class Pool>
+  void give_to_owner(link* chunk, member* mine, Pool& pool) {
+    auto* const owner = static_cast<member*>(static_cast<arena<Layout>*>(page_of<Layout>::owner_of_chunk(chunk)));
+    if (owner == mine) {
+      mine->give(chunk, pool);
+    } else if (!mine->desk.add(chunk, owner, depot_)) {
       owner->push_remote(chunk);
     }
   }
-
   template <class Pool>
-  HEAPLEDGER_POOL_COLD link* refill(Pool& pool) {
-    member* mine = here();
+  HEAPLEDGER_POOL_COLD void make_room_for(link* one, member* mine, Pool& pool) {
     if (mine == &nobody) mine = join(pool);
-    if (mine != nullptr) return next_of(mine, pool);
-    if (!thread_has_ended) return nullptr;
-    // A destructor of another thread-local object: an arena is lent for this once.
-    const std::lock_guard hold(registry_lock);
-    mine = obtain(pool);
-    if (mine == nullptr) return nullptr;
-    link* const chunk = next_of(mine, pool);
-    make_stale(mine);
-    return chunk;
+    if (mine == nullptr) {  // no memory, or the thread has left its arenas
+      auto* const owner = static_cast<member*>(static_cast<arena<Layout>*>(page_of<Layout>::owner_of_chunk(one)));
+      return owner->push_remote(one);
+    }
+    mine->make_room_for(one, [&](link* chunk) { give_to_owner(chunk, mine, pool); });
   }
+  // Everything at hand, on the way or in the inbox of this arena goes to its page.
+  template <class Pool>
+  void put_away(member* one, Pool& pool) {
+    one->empty_hand([&](link* chunk) { give_to_owner(chunk, one, pool); });
+    one->desk.send_all();
+    one->collect(depot_, [&](link* chunk) { one->give(chunk, pool); });
+  }
+
   template <class Pool>
   link* next_of(member* one, Pool& pool) {
     link* chunk = one->pop();
     if (chunk == nullptr) {
       one->desk.send_all();
-      one->collect(pool, depot_);
+      one->collect(depot_, [&](link* back) {
+        if (!one->push(back)) one->give(back, pool);
+      });
       chunk = one->pop();
     }
     return chunk != nullptr ? chunk : one->refill(pool);
@@ -190,7 +216,7 @@ class arena_per_thread {
     member* const mine = obtain(pool);
     if (mine == nullptr) return nullptr;
     thread_arenas::mine().add(mine);
-    slots_of_thread[mine->pool_number % thread_slots] = {mine->pool_number, mine};
+    remember(mine);
     return mine;
   }
   template <class Pool>
@@ -205,11 +231,13 @@ class arena_per_thread {
     if (one == nullptr) return nullptr;
     one->pool_number = number_.load(std::memory_order_relaxed);
     one->pool_state = &pool;
+    const word takers = std::min(takers_.load(std::memory_order_relaxed) + 1, most_takers);
+    takers_.store(takers, std::memory_order_relaxed);
+    one->taker = takers * first_taker;
     one->leave = [](membership* left) {
       auto& of = *static_cast<Pool*>(left->pool_state);
       auto* const arena_left = static_cast<member*>(left);
-      arena_left->desk.send_all();
-      arena_left->collect(of, of.threads().depot_);
+      of.threads().put_away(arena_left, of);
       of.threads().depot_.take_surplus(arena_left->desk.spare(), 0);
       arena_left->trim(of);
       of.analyzer().arena_stale(static_cast<arena<Layout>*>(arena_left));
@@ -226,7 +254,9 @@ class arena_per_thread {
     stale_ = one;
   }
 
+  std::atomic<std::size_t> slot_ = no_slot;
   std::atomic<std::uint64_t> number_ = no_number;
+  std::atomic<word> takers_ = 0;
   parcel_depot depot_;
   member* all_ = nullptr;
   member* stale_ = nullptr;

@@ -1,10 +1,12 @@
-// Which threads hold which arenas, over all pools; and each thread's table of the arenas it used last.
+// Which threads hold which arenas, over all pools; and each thread's table of its arenas.
 //
-// A thread that ends leaves its arenas to their pools. All links between threads and arenas are changed under one lock;
-// the table is the thread's own, and its entries are keyed by pool numbers that are never used again, so a pool that is
-// gone need not be taken out of it.
+// A thread that ends leaves its arenas to their pools. All links between threads and arenas are changed under one lock.
+// A pool has a slot, the same in the tables of all threads, as long as it lives; pools that come when all slots are
+// taken are looked for among those that the thread used last, by numbers that are never used again.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 
@@ -22,26 +24,46 @@ struct membership {
   void (*leave)(membership*) = nullptr;  // under the lock, when the thread ends
 };
 
-struct thread_slot {
-  std::uint64_t pool_number = 0;
-  void* arena = nullptr;
-};
-inline constexpr std::size_t thread_slots = 64;
-inline constexpr std::uint64_t no_number = ~std::uint64_t{0};
+inline constexpr std::size_t thread_slots = 128;
+inline constexpr std::size_t no_slot = 0;  // whose arena is null in every thread
+inline constexpr std::uint64_t no_number = 0;
 
 inline constinit std::mutex registry_lock;
-inline constinit std::uint64_t last_pool_number = 0;
-inline constinit thread_local thread_slot slots_of_thread[thread_slots]{};
+inline constinit std::uint64_t last_pool_number = no_number;
+inline constinit std::uint64_t free_slots[thread_slots / 64] = {~std::uint64_t{1}, ~std::uint64_t{0}};
+inline constinit thread_local void* arenas_of_thread[thread_slots]{};
 inline constinit thread_local bool thread_has_ended = false;
 
-struct thread_arenas {
-  membership* first = nullptr;
+// Both under the lock.
+inline std::size_t take_slot() {
+  for (std::size_t i = 0; i < thread_slots / 64; ++i) {
+    if (free_slots[i] == 0) continue;
+    const auto bit = static_cast<std::size_t>(std::countr_zero(free_slots[i]));
+    free_slots[i] &= free_slots[i] - 1;
+    return 64 * i + bit;
+  }
+  return no_slot;
+}
+inline void give_back_slot(std::size_t slot) {
+  if (slot != no_slot) free_slots[slot / 64] |= std::uint64_t{1} << slot % 64;
+}
 
-  constexpr thread_arenas() = default;
+struct thread_arenas {
+  struct recent {
+    std::uint64_t pool_number = no_number;
+    membership* arena = nullptr;
+  };
+  membership* first = nullptr;
+  void** const slots = arenas_of_thread;
+  recent without_slot[64]{};
+
+  thread_arenas() = default;
+  thread_arenas(const thread_arenas&) = delete;
+  thread_arenas& operator=(const thread_arenas&) = delete;
   ~thread_arenas() {
     const std::lock_guard hold(registry_lock);
     thread_has_ended = true;  // what runs later on this thread borrows arenas
-    for (thread_slot& slot : slots_of_thread) slot = {};
+    for (void*& arena : arenas_of_thread) arena = nullptr;
     while (first != nullptr) {
       membership* const one = first;
       first = one->next_of_thread;

@@ -1,10 +1,10 @@
 // The checks themselves: what is written beside and into chunks, and what is looked at when one comes back.
 //
-// A mark is a word next to a chunk that holds the chunk's address, masked. The one in front says whether the chunk is
-// in use, so that one comparison answers several questions at once: a pointer into the middle of a chunk, a chunk that
-// is free, a write in front of it, each leaves another word there. Only when it differs is it asked why, off the fast
-// path. Measured: a second mark that changes, behind the chunk, took a fifth of the pair of allocate and free; so that
-// one is constant.
+// A mark is a word next to a chunk that holds the chunk's address plus a constant. The one in front says whether the
+// chunk is in use, and who took it, so that one comparison answers several questions at once: a pointer into the middle
+// of a chunk, a chunk that is free, a write in front of it, each leaves another word there. Only when it differs is it
+// asked why, off the fast path. Measured: a second mark that changes, behind the chunk, took a fifth of the pair of
+// allocate and free; so that one is constant.
 #pragma once
 
 #include <cstdint>
@@ -12,47 +12,67 @@
 #include <type_traits>
 
 #include "page.hpp"
+#include "pattern.hpp"
 #include "segment_map.hpp"
 #include "violation.hpp"
 
 namespace heapledger::pool_detail {
 
-inline constexpr std::uint8_t fresh_pattern = 0xCD;
-inline constexpr std::uint8_t freed_pattern = 0xDD;
+// The first of the numbers that tell apart who takes chunks of a pool, and how many there can be.
+inline constexpr word first_taker = word{1} << 48;
+inline constexpr word most_takers = 8191;
+
+inline constexpr word free_mark = 0xFF'FF'FF'FF'A4'E2'5B'95;  // an immediate operand
 
 template <class Layout>
 struct watch {
   using checks = typename Layout::checks;
   using header = typename Layout::header_type;
   using tool_type = typename Layout::tool_type;
+  using filling = pattern<Layout::payload_bytes>;
   static_assert(checks::ownership || !(checks::position || checks::double_free),
                 "where a chunk begins can only be asked of a pointer that is known to be the pool's");
 
   // When a chunk is carved out of its page.
   static void prepare(link* chunk) {
-    if constexpr (Layout::has_front_mark) tool_type::put(front(chunk), free_mark(chunk));
-    if constexpr (Layout::has_back_mark) put_back(chunk, used_mark(chunk));
+    if constexpr (Layout::has_front_mark) tool_type::put(front(chunk), free_mark);
+    if constexpr (Layout::has_back_mark) put_back(chunk, back_mark(chunk));
     if constexpr (checks::fill) {
       tool_type::allow(chunk, Layout::payload_bytes);
-      std::memset(static_cast<void*>(chunk), freed_pattern, Layout::payload_bytes);
+      filling::fill(chunk);
       tool_type::forbid(chunk, Layout::payload_bytes);
     }
   }
 
   // When the program gets it.
-  HEAPLEDGER_POOL_HOT static void taken(link* chunk, const pool_identity* pool) {
-    if constexpr (Layout::has_front_mark) tool_type::put(front(chunk), used_mark(chunk));
+  HEAPLEDGER_POOL_HOT static void taken(link* chunk, word taker, const pool_identity* pool) {
+    if constexpr (Layout::has_front_mark) tool_type::put(front(chunk), used_mark(chunk, taker));
     if constexpr (checks::fill) {
-      if (!still_filled(chunk)) [[unlikely]] {
+      if (!filling::is_whole(chunk)) [[unlikely]] {
         checks::failed({.kind = violation_kind::written_after_free, .pointer = chunk, .pool = pool});
+        filling::fill(chunk);
       }
-      std::memset(static_cast<void*>(chunk), fresh_pattern, Layout::payload_bytes);
     }
   }
 
+  // Out of the list of its page: the next one. A link that the program has written over is not followed.
+  static link* unlink(link* chunk, const pool_identity* pool) {
+    link* next = tool_type::next(chunk);
+    if constexpr (checks::fill) {
+      if (next != nullptr && (Layout::page_start(next) != Layout::page_start(chunk) || !is_chunk(next))) {
+        checks::failed({.kind = violation_kind::written_after_free, .pointer = chunk, .pool = pool});
+        next = nullptr;
+      }
+      tool_type::allow(chunk, sizeof(link));
+      pattern<sizeof(link)>::fill(chunk);
+      tool_type::forbid(chunk, sizeof(link));
+    }
+    return next;
+  }
+
   // When it comes back: may it? Nothing of the pool has been changed when the answer is no.
-  // Is it in a page of this pool? Not asked of what is in the arena's current page.
-  HEAPLEDGER_POOL_HOT static bool is_mine(const void* chunk, const pool_identity* pool) {
+  // Is it in a page of this pool? Not asked of what is in the segment of the arena's current page.
+  HEAPLEDGER_POOL_COLD static bool is_mine(const void* chunk, const pool_identity* pool) {
     if constexpr (checks::ownership) {
       if (segment_map::find(chunk) != pool) [[unlikely]] {
         return refuse_owner(chunk, pool);
@@ -63,17 +83,16 @@ struct watch {
     }
     return true;
   }
-  // `alone`: no other thread can be freeing this chunk rightfully.
-  HEAPLEDGER_POOL_HOT static bool may_return(void* chunk, bool alone, const pool_identity* pool) {
+  // `giver`: who frees it. What somebody else took may be freed by a third one at the same time.
+  template <class Threads>
+  HEAPLEDGER_POOL_HOT static bool may_return(void* chunk, word giver, const Threads& threads,
+                                             const pool_identity* pool) {
     if constexpr (Layout::has_front_mark) {
-      const word expected = used_mark(chunk);
-      // Two threads that free one chunk at the same time both see it in use; only one of them changes it.
-      const bool good = tool_type::get(front(chunk)) == expected &&
-                        (alone || tool_type::change(front(chunk), expected, free_mark(chunk)));
-      if (!good || (Layout::has_back_mark && get_back(chunk) != expected)) [[unlikely]] {
-        if (!why(chunk, good, pool)) return false;
-      }
-      if (alone) tool_type::put(front(chunk), free_mark(chunk));
+      if (tool_type::get(front(chunk)) != used_mark(chunk, giver)) [[unlikely]]
+        return may_return_of_other(chunk, threads.takers(), pool);
+      if (Layout::has_back_mark && get_back(chunk) != back_mark(chunk)) [[unlikely]]
+        report_overflow(chunk, pool);
+      tool_type::put(front(chunk), free_mark);
     } else if constexpr (checks::position) {
       if (!is_chunk(chunk)) [[unlikely]]
         return refuse_position(chunk, pool);
@@ -83,12 +102,12 @@ struct watch {
 
   // After the header is gone.
   HEAPLEDGER_POOL_HOT static void returned(void* chunk) {
-    if constexpr (checks::fill) std::memset(chunk, freed_pattern, Layout::payload_bytes);
+    if constexpr (checks::fill) filling::fill(chunk);
   }
 
   // A chunk comes back that the program did not free: the whole pool is reset.
   static void taken_away(void* chunk) {
-    if constexpr (Layout::has_front_mark) tool_type::put(front(chunk), free_mark(chunk));
+    if constexpr (Layout::has_front_mark) tool_type::put(front(chunk), free_mark);
   }
 
   static std::span<void* const> stack(void* chunk) {
@@ -104,11 +123,16 @@ struct watch {
   static constexpr bool header_outlives_chunk =
       std::is_trivially_destructible_v<header> && Layout::options.tool == memory_tool::none;
 
-  // No byte of either is zero: the byte next to the chunk must differ from a string's end, too.
-  static word used_mark(const void* chunk) {
-    return reinterpret_cast<std::uintptr_t>(chunk) ^ word { 0xC5'3A'96'E7'5B'1D'A4'6B };
+  // Sums, not masks: one instruction for an address and a constant. The bytes next to the chunk, the lowest and the
+  // highest, are never zero: they must differ from a string's end. Who took the chunk is above the bits of an address.
+  static word used_mark(const void* chunk, word taker) { return back_mark(chunk) + taker; }
+  static word back_mark(const void* chunk) {
+    return reinterpret_cast<std::uintptr_t>(chunk) + word{0xC5'3A'96'E7'5B'1D'A4'6B};
   }
-  static word free_mark(const void* chunk) { return ~used_mark(chunk); }
+  static bool is_used_mark(word mark, const void* chunk, word takers) {
+    const word taker = mark - back_mark(chunk);
+    return taker % first_taker == 0 && taker / first_taker <= takers;
+  }
   static word* front(void* chunk) { return reinterpret_cast<word*>(static_cast<char*>(chunk) - mark_bytes); }
   static word get_back(const void* chunk) {
     word value;
@@ -119,22 +143,10 @@ struct watch {
     std::memcpy(static_cast<char*>(chunk) + Layout::payload_bytes, &value, sizeof value);
   }
 
-  static bool still_filled(const link* chunk) {  // but for the link
-    const char* const bytes = reinterpret_cast<const char*>(chunk) + sizeof(link);
-    constexpr std::size_t rest = Layout::payload_bytes - sizeof(link);
-    if constexpr (rest == 0) {
-      return true;
-    } else if constexpr (rest > 64) {  // all bytes are like their neighbours
-      return static_cast<std::uint8_t>(*bytes) == freed_pattern && std::memcmp(bytes, bytes + 1, rest - 1) == 0;
-    } else {
-      char pattern[rest];
-      std::memset(pattern, freed_pattern, rest);
-      return std::memcmp(bytes, pattern, rest) == 0;
-    }
-  }
   static bool is_chunk(const void* pointer) { return Layout::index_of(pointer) < Layout::capacity; }
 
   HEAPLEDGER_POOL_COLD static bool refuse_owner(const void* chunk, const pool_identity* pool) {
+    if (chunk == nullptr) return false;
     const pool_identity* const owner = segment_map::find(chunk);
     checks::failed({.kind = owner == nullptr ? violation_kind::foreign_pointer : violation_kind::other_pool,
                     .pointer = chunk,
@@ -155,26 +167,31 @@ struct watch {
     return false;
   }
 
-  // The marks are not what they should be. True when the chunk may be freed all the same.
-  HEAPLEDGER_POOL_COLD static bool why(void* chunk, bool front_was_good, const pool_identity* pool) {
+  // Two threads that free one chunk at the same time both see it in use; only one of them changes it. (Unless one of
+  // them took it: that one does not ask.)
+  HEAPLEDGER_POOL_COLD static bool may_return_of_other(void* chunk, word takers, const pool_identity* pool) {
+    const word there = tool_type::get(front(chunk));
+    if (!is_chunk(chunk) || !is_used_mark(there, chunk, takers)) return refuse_mark(chunk, there, pool);
+    if (!tool_type::change(front(chunk), there, free_mark)) return refuse_mark(chunk, free_mark, pool);
+    if (Layout::has_back_mark && get_back(chunk) != back_mark(chunk)) report_overflow(chunk, pool);
+    return true;
+  }
+  // And the chunk may be freed all the same.
+  HEAPLEDGER_POOL_COLD static void report_overflow(void* chunk, const pool_identity* pool) {
+    checks::failed({.kind = violation_kind::overflow, .pointer = chunk, .pool = pool, .allocated_at = stack(chunk)});
+    if constexpr (Layout::has_back_mark) put_back(chunk, back_mark(chunk));
+  }
+  HEAPLEDGER_POOL_COLD static bool refuse_mark(void* chunk, word in_front, const pool_identity* pool) {
     if (!is_chunk(chunk)) return refuse_position(chunk, pool);
-    const word used = used_mark(chunk);
-    const word in_front = front_was_good ? used : tool_type::get(front(chunk));
-    const bool back_is_good = !Layout::has_back_mark || get_back(chunk) == used;
     violation found{.pointer = chunk, .pool = pool};
-    if (in_front == free_mark(chunk)) {
+    if (in_front == free_mark) {
       found.kind = violation_kind::double_free;
       if constexpr (header_outlives_chunk) found.allocated_at = stack(chunk);
     } else if (in_front == 0 && (!Layout::has_back_mark || get_back(chunk) == 0)) {
       found.kind = violation_kind::never_allocated;
     } else {
       found.allocated_at = stack(chunk);
-      if (!back_is_good) {
-        found.kind = violation_kind::overflow;
-        checks::failed(found);
-        if constexpr (Layout::has_back_mark) put_back(chunk, used);
-      }
-      if (in_front == used) return true;
+      if (Layout::has_back_mark && get_back(chunk) != back_mark(chunk)) report_overflow(chunk, pool);
       found.kind = violation_kind::underflow;  // and nobody knows whether the chunk is in use: it is left alone
     }
     checks::failed(found);

@@ -42,7 +42,8 @@ struct books {
   std::uint32_t recent_account;
   wire::cell* recent_cell;
 
-  // Net bytes of this thread. Beyond these marks the slow path looks at the peak (see peak.hpp).
+  // Net bytes of this thread. Beyond these marks the slow path looks at the peak (see peak.cpp), and at the leases of
+  // the scopes that the thread is in.
   std::int64_t live;
   std::int64_t publish_above;
   std::int64_t publish_below;
@@ -77,16 +78,23 @@ struct books {
   }
 };
 
+// One event of so many bytes.
+HL_HOT __m128i event_of(std::uint64_t bytes) {
+  alignas(16) static constexpr std::uint64_t one[2] = {1, 0};
+  return _mm_or_si128(_mm_slli_si128(_mm_cvtsi64_si128(static_cast<long long>(bytes)), 8),
+                      _mm_load_si128(reinterpret_cast<const __m128i*>(one)));
+}
+
 // A pair of counters that a kill finds both old or both new.
 HL_HOT void add_pair(std::uint64_t& count, std::uint64_t bytes) {
   auto* pair = reinterpret_cast<__m128i*>(&count);
-  const __m128i delta = _mm_set_epi64x(static_cast<long long>(bytes), 1);
+  const __m128i delta = event_of(bytes);
   _mm_store_si128(pair, _mm_add_epi64(_mm_load_si128(pair), delta));
 }
 
 HL_HOT void take_back_pair(std::uint64_t& count, std::uint64_t bytes) {
   auto* pair = reinterpret_cast<__m128i*>(&count);
-  const __m128i delta = _mm_set_epi64x(static_cast<long long>(bytes), 1);
+  const __m128i delta = event_of(bytes);
   _mm_store_si128(pair, _mm_sub_epi64(_mm_load_si128(pair), delta));
 }
 
@@ -107,8 +115,9 @@ HL_HOT void settle_peak(wire::cell& cell) {
 }
 
 HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account);
-HL_COLD void peak_passed(books& own);   // live > peak_mark, before a free
-HL_COLD void publish_live(books& own);  // live left (publish_below, publish_above)
+HL_COLD void peak_passed(books& own);    // live > peak_mark, before a free
+HL_COLD void publish_live(books& own);   // live left (publish_below, publish_above)
+void set_publication_marks(books& own);  // publish_below and publish_above, as if there were no leases
 
 // The only books ever made, by their id, as long as there are no others and no scopes: what it finds in a tag is its
 // own. In a program of many stacks the account's key is a cache line that need not be waited for.

@@ -42,13 +42,19 @@ HL_COLD void peak_passed(books& own) {
   header.peak_threads = 0;
 }
 
+void set_publication_marks(books& own) {
+  const std::int64_t step = watching.mark_count == 0 ? hold_back_bytes : watching_bytes;
+  own.publish_above = own.published + step;
+  own.publish_below = own.published - step;
+}
+
 HL_COLD void publish_live(books& own) {
+  if (own.gated && own.live - own.published <= hold_back_bytes && own.published - own.live <= hold_back_bytes)
+    return settle_scope(own);  // a lease was met, no more
   wire::segment_header& header = *segment.header;
   const std::int64_t now = __atomic_add_fetch(&header.live_bytes, own.live - own.published, __ATOMIC_RELAXED);
   own.published = own.live;
-  const std::int64_t step = watching.mark_count == 0 ? hold_back_bytes : watching_bytes;
-  own.publish_above = own.live + step;
-  own.publish_below = own.live - step;
+  set_publication_marks(own);
   header.hold_back_bytes = hold_back_bytes;
   header.private_bytes = own_bytes();
   look_at_watch();

@@ -2,6 +2,7 @@
 // large program, where a lookup waits for memory twice; what a thread does again and again fits here.
 #pragma once
 
+#include "probe/account/stack_ends.hpp"
 #include "probe/base/attributes.hpp"
 #include "probe/base/own_memory.hpp"
 
@@ -24,6 +25,7 @@ class recent_accounts {
   void init(void* memory) {
     entries_ = static_cast<entry*>(memory);
     shift_ = 64 - first_bits;
+    ends_.init(true);
   }
 
   // One that knows nothing and learns nothing: in a scope, the account depends on more than the path.
@@ -32,6 +34,7 @@ class recent_accounts {
     recent_accounts none;
     none.entries_ = empty;
     none.shift_ = 63;
+    none.ends_.init(false);
     return none;
   }
 
@@ -46,12 +49,19 @@ class recent_accounts {
   }
 
   // Code was unloaded: the same addresses will mean other stacks.
-  void forget() { __builtin_memset(entries_, 0, sizeof(entry) << (64 - shift_)); }
+  void forget() {
+    __builtin_memset(entries_, 0, sizeof(entry) << (64 - shift_));
+    ends_.forget();
+  }
+
+  // Of the same stacks, without the path.
+  stack_ends& ends() { return ends_; }
 
  private:
   static constexpr std::uint32_t misses_to_grow = 4096;
 
   entry* entries_ = nullptr;
+  stack_ends ends_;
   unsigned shift_ = 0;
   std::uint32_t misses_ = 0;
 };

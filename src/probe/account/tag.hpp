@@ -1,12 +1,13 @@
-// The eight bytes at the end of a small block's usable space that say whose it is.
+// The eight bytes at the end of a small block's usable space that say whose it is. Under a mask that depends on the
+// block's address and on a key drawn at start they are
 //
-//   byte 0     seal of the payload: the first byte that an overflow destroys
-//   bytes 1-2  slack: usable bytes that were not requested
+//   bytes 0-2  257 times the slack (usable bytes that were not requested): any change of byte 0, the first that an
+//              overflow destroys, leaves no multiple of 257, and the bytes above it tell the slack all the same
 //   bytes 3-5  account
-//   bytes 6-7  kind (2 bits) and a seal of the pointer (14 bits), which does not depend on the rest
+//   bytes 6-7  kind (2 bits) and 14 bits of zero
 //
-// Both seals depend on a key drawn at start. All intact: ours. Pointer seal intact, payload seal broken: ours, and
-// overwritten from below. Neither: not ours. A freed block keeps its tag complemented.
+// All as it should be: ours. The zeros there and the code broken: ours, and overwritten from below. Neither: not ours.
+// A freed block keeps its tag complemented.
 #pragma once
 
 #include <cstddef>
@@ -18,53 +19,51 @@ enum class block_kind : std::uint64_t { from_malloc, from_new, from_new_array };
 
 inline constexpr std::size_t tag_bytes = 8;
 
-// From this usable size on, blocks go to the side table: a tag would touch a page for our sake.
-inline constexpr std::size_t large_usable_bytes = 64 * 1024;
+// From this usable size on, blocks go to the side table: a tag would touch a page for our sake. A little under 64 KiB,
+// so that 257 times any slack is below 2^24.
+inline constexpr std::size_t large_usable_bytes = 255 * 256;
 
 class tag {
  public:
   static constexpr std::uint32_t account_limit = 1u << 24;
 
-  tag() = default;
-  explicit tag(std::uint64_t word) : word_(word) {}
-  static tag make(const void* block, std::uint64_t key, std::uint32_t account, std::size_t slack, block_kind kind) {
-    const std::uint64_t seal = pointer_seal(block, key);
-    const std::uint64_t body = std::uint64_t{slack} << 8 | std::uint64_t{account} << 24 |
-                               static_cast<std::uint64_t>(kind) << 48 | (seal & pointer_seal_mask);
-    return tag(body | payload_seal(body, seal));
+  // The word that says so.
+  static std::uint64_t make(const void* block, std::uint64_t key, std::uint32_t account, std::size_t slack,
+                            block_kind kind) {
+    const std::uint64_t low = static_cast<std::uint32_t>(slack) * 257u;
+    return (low | std::uint64_t{account} << 24 | static_cast<std::uint64_t>(kind) << 48) ^ mask(block, key);
   }
 
-  bool intact(const void* block, std::uint64_t key) const {
-    const std::uint64_t seal = pointer_seal(block, key);
-    return ((word_ ^ seal) & pointer_seal_mask) == 0 &&
-           (word_ & 0xff) == payload_seal(word_ & ~std::uint64_t{0xff}, seal);
-  }
+  // What a word says.
+  tag(std::uint64_t word, const void* block, std::uint64_t key) : said_(word ^ mask(block, key)) {}
+
+  bool intact() const { return recognized() && code_whole(); }
   // Intact, and of the given kind.
-  bool good(const void* block, std::uint64_t key, block_kind kind) const {
-    const std::uint64_t seal = pointer_seal(block, key);
-    return (word_ ^ (seal & pointer_seal_mask)) >> 48 == static_cast<std::uint64_t>(kind) &&
-           (word_ & 0xff) == payload_seal(word_ & ~std::uint64_t{0xff}, seal);
-  }
-  bool freed(const void* block, std::uint64_t key) const { return tag(~word_).intact(block, key); }
-  bool pointer_intact(const void* block, std::uint64_t key) const {
-    return ((word_ ^ pointer_seal(block, key)) & pointer_seal_mask) == 0;
-  }
+  bool good(block_kind kind) const { return said_ >> 48 == static_cast<std::uint64_t>(kind) && code_whole(); }
+  // Ours, whatever befell its lower bytes.
+  bool recognized() const { return said_ >> 50 == 0; }
 
-  std::size_t slack() const { return word_ >> 8 & 0xffff; }
-  std::uint32_t account() const { return static_cast<std::uint32_t>(word_ >> 24) & (account_limit - 1); }
-  block_kind kind() const { return static_cast<block_kind>(word_ >> 48 & 3); }
-  std::uint64_t word() const { return word_; }
+  std::size_t slack() const { return decoded() >> 8; }
+  // Without byte 0, of (256 a + b) * 257 there is 257 a + b.
+  std::size_t slack_without_byte_0() const {
+    const std::size_t upper = said_ >> 8 & 0xffff;
+    return upper - upper / 257;
+  }
+  std::uint32_t account() const { return static_cast<std::uint32_t>(said_ >> 24) & (account_limit - 1); }
+  block_kind kind() const { return static_cast<block_kind>(said_ >> 48 & 3); }
 
  private:
-  static constexpr std::uint64_t pointer_seal_mask = ~std::uint64_t{0} << 50;
+  // Turned, so that the bits by which most depends on the address come to the zeros and to byte 0.
+  static std::uint64_t mask(const void* block, std::uint64_t key) {
+    const std::uint64_t mixed = (reinterpret_cast<std::uint64_t>(block) ^ key) * 0x9e3779b97f4a7c15u;
+    return mixed >> 40 | mixed << 24;
+  }
+  // 257 * 0xff01 is 2^24 + 1: of a multiple of 257 below 2^24 this is the factor, and of anything else a number
+  // greater than every factor. Both are moved up by a byte.
+  std::uint32_t decoded() const { return static_cast<std::uint32_t>(said_) * 0xff0100u; }
+  bool code_whole() const { return decoded() < large_usable_bytes << 8; }
 
-  static std::uint64_t pointer_seal(const void* block, std::uint64_t key) {
-    return (reinterpret_cast<std::uint64_t>(block) ^ key) * 0x9e3779b97f4a7c15u;
-  }
-  static std::uint64_t payload_seal(std::uint64_t body, std::uint64_t seal) {
-    return ((body ^ (seal >> 8)) * 0xd6e8feb86659fd93u) >> 56;
-  }
-  std::uint64_t word_ = 0;
+  std::uint64_t said_;
 };
 
 inline std::uint64_t& tag_word(void* block, std::size_t usable) {

@@ -8,11 +8,29 @@
 
 namespace heapledger::probe {
 
+// What glibc keeps in the word before a block: the size of its chunk, and flags in the lowest three bits.
+class glibc_chunk {
+ public:
+  explicit glibc_chunk(const void* block) : turned_(turn(static_cast<const std::size_t*>(block)[-1])) {}
+
+  // Fewer usable bytes than that, and in a heap: a chunk of its own mapping has no successor whose first word it may
+  // use, and has its flag turned to where only a size that no chunk has could come.
+  bool small(std::size_t limit) const { return turned_ < (limit + 8) / 4; }
+  // Of a chunk in a heap.
+  std::size_t usable() const { return turned_ * 4 - 8; }
+
+ private:
+  static std::size_t turn(std::size_t word) {
+    constexpr std::size_t others_arena = 4, previous_in_use = 1;
+    word &= ~(others_arena | previous_in_use);
+    return word >> 2 | word << 62;
+  }
+  std::size_t turned_;
+};
+
 inline std::size_t glibc_usable_size(const void* block) {
   const std::size_t chunk = static_cast<const std::size_t*>(block)[-1];
-  const std::size_t mapped =
-      (chunk & 2) << 2;  // a chunk of its own mapping has no successor whose first word it may use
-  return (chunk & ~std::size_t{7}) - 8 - mapped;
+  return (chunk & ~std::size_t{7}) - ((chunk & 2) != 0 ? 16 : 8);
 }
 
 HL_HOT std::size_t usable_size(void* block) {
@@ -21,8 +39,8 @@ HL_HOT std::size_t usable_size(void* block) {
 }
 
 // Room for a tag, except where the block is large with or without it.
-HL_COLD inline std::size_t without_tag(std::size_t bytes) {
-  return bytes < large_usable_bytes ? large_usable_bytes : bytes;
+HL_HOT std::size_t without_tag(std::size_t bytes) {
+  return HL_UNLIKELY(bytes < large_usable_bytes) ? large_usable_bytes : bytes;
 }
 HL_HOT std::size_t with_tag(std::size_t bytes) {
   return HL_LIKELY(bytes < large_usable_bytes - tag_bytes) ? bytes + tag_bytes : without_tag(bytes);

@@ -14,9 +14,8 @@ HL_COLD void change_kind(void* block, block_kind kind) {
     return;
   }
   std::uint64_t& word = tag_word(block, usable);
-  const tag found(word);
-  if (found.intact(block, state.tag_key))
-    word = tag::make(block, state.tag_key, found.account(), found.slack(), kind).word();
+  const tag found(word, block, state.tag_key);
+  if (found.intact()) word = tag::make(block, state.tag_key, found.account(), found.slack(), kind);
 }
 
 }  // namespace heapledger::probe

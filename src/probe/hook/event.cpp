@@ -35,7 +35,7 @@ bool known_account(std::uint32_t account) {
 // broken further, the size is taken to have been all that fits, and counted as unsure.
 void release_overwritten(books& own, void* block, std::size_t usable, const tag found) {
   std::uint32_t account = found.account();
-  std::size_t slack = found.slack();
+  std::size_t slack = found.slack_without_byte_0();
   constexpr std::size_t largest_glibc_slack = 24;
   const bool size_known = slack <= (next.glibc ? largest_glibc_slack : usable - tag_bytes) && known_account(account);
   if (!size_known) {
@@ -57,20 +57,20 @@ bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
   if (usable >= large_usable_bytes) return release_large(own, block, by);
   if (usable < tag_bytes) return foreign();
   std::uint64_t& word = tag_word(block, usable);
-  const tag found(word);
+  const tag found(word, block, state.tag_key);
   const std::size_t bytes = usable - tag_bytes - found.slack();
-  if (found.intact(block, state.tag_key)) {
+  if (found.intact()) {
     report_error(wire::error_kind::mismatch, found.account());
     book_free(own, found.account(), block, bytes);
     word = ~word;
-  } else if (found.freed(block, state.tag_key)) {
-    report_error(wire::error_kind::double_free, tag(~word).account());
+  } else if (const tag freed(~word, block, state.tag_key); freed.intact()) {
+    report_error(wire::error_kind::double_free, freed.account());
     // the allocator does what it would do without us
   } else if (inherited_tag(block, word)) {
     inherited(bytes);
-  } else if (found.pointer_intact(block, state.tag_key)) {
+  } else if (found.recognized()) {
     release_overwritten(own, block, usable, found);
-    word = ~tag::make(block, state.tag_key, 0, 0, by).word();
+    word = ~tag::make(block, state.tag_key, 0, 0, by);
   } else {
     foreign();
   }
@@ -90,21 +90,35 @@ bool release(books& own, void* block, block_kind by) {
   const std::size_t usable = usable_size(block);
   if (HL_UNLIKELY(usable >= large_usable_bytes)) return release_odd(own, block, usable, by);
   std::uint64_t& word = tag_word(block, usable);
-  const tag found(word);
-  if (HL_UNLIKELY(!found.good(block, state.tag_key, by))) return release_odd(own, block, usable, by);
+  const tag found(word, block, state.tag_key);
+  if (HL_UNLIKELY(!found.good(by))) return release_odd(own, block, usable, by);
   word = ~word;
   book_free(own, found.account(), block, usable - tag_bytes - found.slack());
   return true;
 }
 
+namespace {
+
+// Every stack against another unwinder's, and what is known by its end against the walk.
+HL_COLD void check(books& own, const frame_state& caller, const stack_end* met) {
+  const std::uint32_t met_account = met != nullptr ? met->account : 0;
+  check_stack(caller, own.stack);
+  const auto [account, cell] = account_of(own, own.stack.path());
+  if (met != nullptr && met_account != account) stack_differs(caller, segment.account_keys[account].node);
+  if (cell == &segment.accounts[account]) own.recent.ends().learn(own.stack, account, cell);
+}
+
+}  // namespace
+
 void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const std::size_t usable = usable_size(block);
+  const stack_end* met = HL_UNLIKELY(state.check) ? own.recent.ends().find(own.stack, caller.pc, caller.rsp) : nullptr;
   if (HL_LIKELY(!state.stacks_off) && !own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
-  if (HL_UNLIKELY(state.check)) check_stack(caller, own.stack);
+  if (HL_UNLIKELY(state.check)) check(own, caller, met);
   const auto [account, cell] = account_of(own, own.stack.path());
   if (HL_UNLIKELY(cell == &no_cell)) return book_suspect(own, block, {account, bytes, kind, reallocated});
   if (HL_LIKELY(usable < large_usable_bytes))
-    tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind).word();
+    tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind);
   else
     // Without an entry the free will not be recognised; the loss is counted there too.
     add_large({reinterpret_cast<std::uint64_t>(block), bytes, account, state.birth, kind});
@@ -117,7 +131,7 @@ namespace {
 void* book_settled(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
                    bool reallocated) {
   block = book(own, block, bytes, kind, caller, reallocated);
-  if (HL_UNLIKELY(own.gated)) settle(own);
+  if (HL_UNLIKELY(own.gated)) settle_scope(own);
   return block;
 }
 }  // namespace
@@ -129,21 +143,23 @@ void* book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame
   return block;
 }
 
-// In a scope with a budget: its leases must be as the books say before anybody else looks at them.
+// In a scope with a budget, and beyond what this thread has leased.
 template <block_kind Kind, bool Throws>
 [[gnu::noinline]] void* book_gated(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
                                    std::uint64_t rbp) {
   if (!admit(*own, bytes, pc, Throws)) return refuse<Throws>(own, block);
   block = book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
-  settle(*own);  // the marks of the peaks stay: the scope's bytes and the thread's moved alike
+  settle_scope(*own);
   give(own, own->known_generation);
   return block;
 }
 
-// Large blocks, and the self-check's.
-template <block_kind Kind>
-HL_COLD void* book_odd(books* own, void* block, std::size_t bytes, const frame_state& caller) {
-  block = book(*own, block, bytes, Kind, caller, false);
+// Whatever the allocator, the size and the options.
+template <block_kind Kind, bool Throws>
+HL_COLD void* book_any(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                       std::uint64_t rbp) {
+  if (own->gated && !leases_cover(*own, bytes)) return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  block = book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
   give(own, own->known_generation);
   return block;
 }
@@ -155,7 +171,7 @@ HL_COLD void* book_unsettled(books* own, void* block, std::size_t bytes, std::ui
     block = book_suspect(*own, block, {account, bytes, Kind, false});
   } else {
     const std::size_t usable = usable_size(block);
-    tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind).word();
+    tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind);
     book_allocation(*own, *cell, block, bytes);
   }
   give(own, own->known_generation);
@@ -164,26 +180,55 @@ HL_COLD void* book_unsettled(books* own, void* block, std::size_t bytes, std::ui
 
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  if (HL_UNLIKELY(own->gated)) return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
-  const std::size_t usable = usable_size(block);
-  if (HL_UNLIKELY(usable >= state.direct_usable_limit)) return book_odd<Kind>(own, block, bytes, {pc, rsp, rbp});
-  if (HL_LIKELY(!state.stacks_off)) own->stack.walk(pc, rsp, rbp);
-  const auto [account, cell] = account_of(*own, own->stack.path());
+  if (HL_UNLIKELY(own->gated) && !leases_cover(*own, bytes))
+    return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  const glibc_chunk chunk(block);
+  if (HL_UNLIKELY(!chunk.small(large_usable_bytes))) return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  account_cell at;
+  if (HL_UNLIKELY(state.stacks_off)) {
+    at = account_of(*own, own->stack.path());
+  } else if (const stack_end* met = own->recent.ends().find(own->stack, pc, rsp); met != nullptr) {
+    at = {met->account, met->cell};
+  } else {
+    own->stack.walk(pc, rsp, rbp);
+    at = account_of(*own, own->stack.path());
+    if (HL_LIKELY(at.cell == &segment.accounts[at.account])) own->recent.ends().learn(own->stack, at.account, at.cell);
+  }
+  const auto [account, cell] = at;
   if (HL_UNLIKELY(!peak_settled(*cell))) return book_unsettled<Kind>(own, block, bytes, account, cell);
-  tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind).word();
+  const std::size_t usable = chunk.usable();
+  tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind);
   add_allocation(*own, *cell, block, bytes);
   if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
   give(own, own->known_generation);
   return block;
 }
 
+// Without stacks: a fast path as well, that looks at none.
+template <block_kind Kind, bool Throws>
+[[gnu::noinline]] void* book_flat(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                                  std::uint64_t rbp) {
+  const glibc_chunk chunk(block);
+  if (HL_UNLIKELY(!chunk.small(large_usable_bytes) || !peak_settled(*own->recent_cell) || passes_mark(*own, bytes)))
+    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  return book_known<Kind>(own, block, bytes, chunk.usable(), own->known_generation);
+}
+
+template <block_kind Kind, bool Throws>
+[[gnu::noinline]] void* book_compared(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                                      std::uint64_t rbp) {
+  const std::size_t usable = usable_size(block);
+  const bool same = state.stacks_off || own->stack.same({pc, rsp, rbp});
+  if (HL_UNLIKELY(state.check || !same || usable >= large_usable_bytes || !peak_settled(*own->recent_cell) ||
+                  passes_mark(*own, bytes)))
+    return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  return book_known<Kind>(own, block, bytes, usable, own->known_generation);
+}
+
 template <block_kind Kind, bool Throws>
 void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  const std::size_t usable = usable_size(block);
-  if (HL_UNLIKELY(!own->stack.same({pc, rsp, rbp}) || usable >= state.direct_usable_limit ||
-                  !peak_settled(*own->recent_cell)))
-    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
-  return book_known<Kind>(own, block, bytes, usable, own->known_generation);
+  return state.stacks_off && next.glibc ? book_flat<Kind, Throws>(own, block, bytes, pc, rsp, rbp)
+                                        : book_compared<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
 }
 
 template <block_kind Kind, bool Throws>
@@ -192,7 +237,7 @@ HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::
   books* own = scopes_in_use && this_thread != nullptr ? find_books(at) : nullptr;
   if (own != nullptr && own->gated) {
     take(own, at);
-    return book_walked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+    return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   }
   return book_or_leave(block, bytes, Kind, {pc, rsp, rbp}, false);
 }

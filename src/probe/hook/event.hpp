@@ -28,7 +28,7 @@ HL_HOT std::uint64_t caller_frame_pointer() {
 // registers for it. `own` is taken.
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
-// Where the block's size takes a call, or the stack more than return addresses to compare.
+// Where the allocator behind us is not glibc's, no stack is wanted, or every stack is to be checked.
 template <block_kind Kind, bool Throws>
 void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind, bool Throws>
@@ -54,12 +54,15 @@ bool release(books& own, void* block, block_kind by);
 // The end of the fast path: the stack is the remembered one, and so is the cell. `own` is taken.
 template <block_kind Kind>
 HL_HOT void* book_known(books* own, void* block, std::size_t bytes, std::size_t usable, std::uint64_t generation) {
-  tag_word(block, usable) =
-      tag::make(block, state.tag_key, own->recent_account, usable - tag_bytes - bytes, Kind).word();
+  tag_word(block, usable) = tag::make(block, state.tag_key, own->recent_account, usable - tag_bytes - bytes, Kind);
   add_allocation(*own, *own->recent_cell, block, bytes);
-  if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
   give(own, generation);
   return block;
+}
+
+// Beyond it, something is to be published, or to be asked of a budget, before the event is booked.
+HL_HOT bool passes_mark(const books& own, std::size_t bytes) {
+  return HL_UNLIKELY(own.live + static_cast<std::int64_t>(bytes) > own.publish_above);
 }
 
 // Books a block that the next allocator has just given out; returns it. Where a budget refuses it: nullptr, or throws.
@@ -71,13 +74,13 @@ HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& calle
   if (HL_UNLIKELY(own == nullptr || own->generation != generation))
     return book_first<Kind, Throws>(block, bytes, caller.pc, caller.rsp, caller.rbp);
   take(own, reinterpret_cast<const void*>(caller.rsp));
-  if (HL_UNLIKELY(!next.glibc || own->stack.compares_more()))
-    return book_other<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
-  const std::size_t usable = glibc_usable_size(block);
-  if (HL_UNLIKELY(!own->stack.plainly_same(caller) || usable >= state.direct_usable_limit ||
-                  !peak_settled(*own->recent_cell)))
+  if (HL_UNLIKELY(!state.direct)) return book_other<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
+  if (HL_UNLIKELY(!own->stack.same(caller) || !peak_settled(*own->recent_cell) || passes_mark(*own, bytes)))
     return book_walked<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
-  return book_known<Kind>(own, block, bytes, usable, generation);
+  const glibc_chunk chunk(block);
+  if (HL_UNLIKELY(!chunk.small(large_usable_bytes)))
+    return book_walked<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
+  return book_known<Kind>(own, block, bytes, chunk.usable(), generation);
 }
 
 // An aligned block from the next allocator, with room for a tag. mimalloc 2.0 gives 512 bytes at alignment 512 from
@@ -107,12 +110,12 @@ HL_HOT void free_block(void* block) {
   if (HL_UNLIKELY(own == nullptr || own->generation != generation)) return free_first<Kind>(block);
   take(own, __builtin_dwarf_cfa());
   if (HL_UNLIKELY(!next.glibc)) return free_other<Kind>(own, block);  // its size takes a call
-  const std::size_t usable = glibc_usable_size(block);
-  if (HL_UNLIKELY(usable >= large_usable_bytes)) return free_other<Kind>(own, block);
+  const glibc_chunk chunk(block);
+  if (HL_UNLIKELY(!chunk.small(large_usable_bytes))) return free_other<Kind>(own, block);
+  const std::size_t usable = chunk.usable();
   std::uint64_t& word = tag_word(block, usable);
-  const tag found(word);
-  if (HL_UNLIKELY(!found.good(block, state.tag_key, Kind) || own->live > own->peak_mark))
-    return free_other<Kind>(own, block);
+  const tag found(word, block, state.tag_key);
+  if (HL_UNLIKELY(!found.good(Kind) || own->live > own->peak_mark)) return free_other<Kind>(own, block);
   wire::cell* cell = own->recent_cell;
   if (found.account() != own->recent_account) {
     if (own->id != __atomic_load_n(&sole_writer, __ATOMIC_RELAXED) &&

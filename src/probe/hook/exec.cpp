@@ -16,6 +16,7 @@
 #include "probe/hook/child_program.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
+#include "probe/hook/fork.hpp"
 #include "probe/hook/next.hpp"
 
 using namespace heapledger::probe;
@@ -68,6 +69,7 @@ void start_exec() {
   look_up_next(real.posix_spawnp, "posix_spawnp");
   look_up_next(real.system, "system");
   look_up_next(real.popen, "popen");
+  start_fork();
 }
 
 }  // namespace heapledger::probe

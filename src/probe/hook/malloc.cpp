@@ -98,8 +98,8 @@ HL_EXPORT std::size_t malloc_usable_size(void* block) {
   if (is_watched(block)) return watched_usable(block);
   const std::size_t usable = usable_size(block);
   if (usable >= large_usable_bytes || usable < tag_bytes) return usable;
-  const tag found(tag_word(block, usable));
-  const bool tagged = found.intact(block, state.tag_key) || inherited_tag(block, found.word());
+  const std::uint64_t word = tag_word(block, usable);
+  const bool tagged = tag(word, block, state.tag_key).intact() || inherited_tag(block, word);
   return tagged ? usable - tag_bytes : usable;
 }
 

@@ -6,6 +6,7 @@
 #include "probe/hook/event.hpp"
 #include "probe/pool/pools.hpp"
 #include "probe/pool/sites.hpp"
+#include "probe/watch/watch.hpp"
 
 using namespace heapledger;
 using namespace heapledger::probe;
@@ -51,4 +52,24 @@ HL_EXPORT std::uint32_t heapledger_pool_allocated(wire::pool_counters* counters,
 HL_EXPORT void heapledger_pool_freed(wire::pool_counters*, const void*, std::uint32_t site, std::size_t bytes) {
   const booking event(__builtin_dwarf_cfa());
   if (event) book_chunk_free(site, bytes);
+}
+
+HL_EXPORT void* heapledger_pool_watched(wire::pool_counters*, void* chunk, std::uint32_t site, std::size_t bytes,
+                                        std::size_t capacity, std::size_t alignment) {
+  const std::uint32_t index = site_index(site);
+  if (index == 0) return nullptr;
+  if (!is_suspect_site(index)) {
+    look_at_watch();
+    return nullptr;
+  }
+  const booking event(__builtin_dwarf_cfa());
+  return event ? place_chunk(*event, index, chunk, {0, bytes, capacity, alignment}) : nullptr;
+}
+
+HL_EXPORT void* heapledger_pool_chunk(void* given) {
+  return is_watched(given) ? chunk_of_placed(given) : given;
+}
+
+HL_EXPORT void heapledger_pool_unwatched(void* placed) {
+  if (is_watched(placed)) leave_slot(placed);
 }

@@ -237,7 +237,7 @@ HL_COLD void begin() {
   read_options(chosen);
   state.stacks_off = chosen.stacks == wire::stacks_mode::off;
   state.check = chosen.check && !state.stacks_off;
-  if (state.check) state.direct_usable_limit = 0;
+  state.direct = next.glibc && !state.check && !state.stacks_off;
   draw_key();
   find_loader();
   if (!chosen.selected || pthread_key_create(&exit_key, on_thread_exit) != 0 || !open_books(false)) {
@@ -271,7 +271,7 @@ HL_COLD void return_books(books* own) {
 
 bool inherited_tag(const void* block, std::uint64_t word) {
   for (const std::uint64_t key : inherited_keys)
-    if (key != 0 && tag(word).intact(block, key)) return true;
+    if (key != 0 && tag(word, block, key).intact()) return true;
   return false;
 }
 

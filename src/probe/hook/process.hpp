@@ -15,8 +15,8 @@ struct process_state {
   std::uint32_t birth = 0;  // how many forks away from the process that loaded the probe
   bool stacks_off = false;
   bool check = false;
-  std::size_t direct_usable_limit = large_usable_bytes;  // 0 in self-check mode: every event takes the slower way
-  std::uint64_t loader_start = 0;                        // ld.so's code
+  bool direct = false;             // glibc's blocks, and stacks, unchecked: allocations take the fastest path
+  std::uint64_t loader_start = 0;  // ld.so's code
   std::uint64_t loader_bytes = 0;
 };
 HL_INTERNAL extern process_state state;

@@ -18,8 +18,8 @@ class withdrawal {
     usable_ = usable_size(block);
     if (HL_LIKELY(event && usable_ < large_usable_bytes)) {
       word_ = tag_word(block, usable_);
-      const tag found(word_);
-      if (HL_LIKELY(found.good(block, state.tag_key, block_kind::from_malloc))) {
+      const tag found(word_, block, state.tag_key);
+      if (HL_LIKELY(found.good(block_kind::from_malloc))) {
         what_ = small;
         account_ = found.account();
         bytes_ = usable_ - tag_bytes - found.slack();

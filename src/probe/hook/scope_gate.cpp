@@ -60,12 +60,11 @@ bool would_terminate(books& own) {
   return may == 0;
 }
 
-}  // namespace
-
-HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws) {
+bool admit_settled(books& own, std::size_t bytes, std::uint64_t pc, bool throws) {
   waivers waived;
   bool sparing_known = false, sparing = false;
   while (own.gated) {
+    settle(own);
     obstacle met{};
     const admission result = ask(own, bytes, waived, met);
     if (result == admission::granted) return true;
@@ -88,6 +87,14 @@ HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws)
     if (fails) return false;
   }
   return true;
+}
+
+}  // namespace
+
+HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws) {
+  const bool admitted = admit_settled(own, bytes, pc, throws);
+  settle_scope(own);  // leases changed
+  return admitted;
 }
 
 void prepare_refusals() {

@@ -44,10 +44,10 @@ bool transfer(books& own, void* block, scope_handle to) {
   }
   if (usable < tag_bytes) return false;
   std::uint64_t& word = tag_word(block, usable);
-  const tag found(word);
-  if (!found.intact(block, state.tag_key)) return false;
+  const tag found(word, block, state.tag_key);
+  if (!found.intact()) return false;
   const std::uint32_t account = move(own, found.account(), usable - tag_bytes - found.slack(), to, admitted);
-  word = tag::make(block, state.tag_key, account, found.slack(), found.kind()).word();
+  word = tag::make(block, state.tag_key, account, found.slack(), found.kind());
   return admitted;
 }
 

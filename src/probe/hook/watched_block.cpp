@@ -38,8 +38,8 @@ std::uint64_t& end_word(void* block) {
 }
 
 void check_end(void* block, std::uint32_t account) {
-  const tag found(end_word(block));
-  if (!found.intact(block, state.tag_key)) report_error(wire::error_kind::overflow, account);
+  const tag found(end_word(block), block, state.tag_key);
+  if (!found.intact()) report_error(wire::error_kind::overflow, account);
 }
 
 }  // namespace
@@ -54,10 +54,10 @@ HL_COLD void* book_suspect(books& own, void* block, const suspect_block& what) {
     if (what.reallocated) std::memcpy(slot, block, what.bytes);
     next.free(block);
     block = slot;
-    end_word(block) = tag::make(block, state.tag_key, what.account, 0, what.kind).word();
+    end_word(block) = tag::make(block, state.tag_key, what.account, 0, what.kind);
   } else if (const std::size_t usable = usable_size(block); usable < large_usable_bytes) {
     const std::size_t slack = usable - tag_bytes - what.bytes;
-    tag_word(block, usable) = tag::make(block, state.tag_key, what.account, slack, what.kind).word();
+    tag_word(block, usable) = tag::make(block, state.tag_key, what.account, slack, what.kind);
   } else {
     list(block, what);
   }

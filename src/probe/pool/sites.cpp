@@ -67,10 +67,15 @@ std::uint32_t book_chunk(books& own, std::uint32_t kind, std::size_t bytes) {
   return generation << id_index::id_bits | site;
 }
 
+std::uint32_t site_index(std::uint32_t answer) {
+  const std::uint32_t index = answer & id_index::id_mask;
+  if (index == 0 || answer >> id_index::id_bits != generation || !__atomic_load_n(&created, __ATOMIC_ACQUIRE)) return 0;
+  return index < __atomic_load_n(&segment.header->pool_site_count, __ATOMIC_ACQUIRE) ? index : 0;
+}
+
 void book_chunk_free(std::uint32_t site, std::size_t bytes) {
-  const std::uint32_t index = site & id_index::id_mask;
-  if (index == 0 || site >> id_index::id_bits != generation || !__atomic_load_n(&created, __ATOMIC_ACQUIRE)) return;
-  if (index >= __atomic_load_n(&segment.header->pool_site_count, __ATOMIC_ACQUIRE)) return;
+  const std::uint32_t index = site_index(site);
+  if (index == 0) return;
   add_to(segment.pool_sites[index].frees, segment.pool_sites[index].freed_bytes, bytes);
 }
 

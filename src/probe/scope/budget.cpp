@@ -34,28 +34,59 @@ int next_threshold(const scope_record& record) {
   return lowest;
 }
 
-// Returns what threads hold of a scope's budget and do not use. A thread that is not booking now will wait for the lock
-// before it touches a lease, since it sees `revoking`; one that is booking keeps what it has.
+// From now on the thread asks for everything.
+void forget_leases(books& of) {
+  __atomic_store_n(&of.publish_above, INT64_MIN, __ATOMIC_RELAXED);
+  __atomic_store_n(&of.scopes->allocated_mark, INT64_MIN, __ATOMIC_RELAXED);
+}
+
+scope_slot* slot_in(thread_scopes& of, scope_handle handle) {
+  std::uint16_t at = of.buckets[index_of(handle) % thread_scopes::bucket_count];
+  while (at != 0 && of.slots[at - 1].handle != handle) at = of.slots[at - 1].next;
+  return at == 0 ? nullptr : &of.slots[at - 1];
+}
+
+// What an idle thread holds of a scope's budget and does not use. Its open difference belongs to its current slot and
+// to those above that.
+void take_lease_back(const books& thread, thread_scopes& of, scope_slot& slot) {
+  totals open{};
+  for (const scope_slot* each = of.current; each != nullptr; each = each->parent) {
+    if (each != &slot) continue;
+    open = net_totals(thread);
+    open -= of.mark;
+    break;
+  }
+  const std::int64_t used[wire::resource_count] = {open.live_bytes(), static_cast<std::int64_t>(open.allocated_bytes),
+                                                   static_cast<std::int64_t>(open.allocations)};
+  for (std::size_t r = 0; r < wire::resource_count; ++r) {
+    const std::int64_t held = slot.pending[r] + used[r];
+    if (held >= 0 || slot.pending[r] == 0) continue;
+    __atomic_fetch_add(&slot.of->committed[r], held, __ATOMIC_RELAXED);
+    slot.pending[r] -= held;
+  }
+}
+
+// Returns what threads hold of a scope's budget and do not use.
+//
+// First all see `revoking`: whoever marks how far its leases reach looks for it afterwards. Then what was marked before
+// is undone. A thread that is not booking by then asks for its next allocation, and waits for the lock before it
+// touches a lease; one that is booking keeps what it has.
 void take_leases_back(scope_record& record, scope_handle handle) {
   lock_guard held(scopes_lock);
   if (!names(handle, record.life)) return;
   __atomic_store_n(&record.revoking, 1, __ATOMIC_SEQ_CST);
-  if (barrier_of_all_threads()) {
-    for (books* each = all_books(); each != nullptr; each = each->next_made) {
-      thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
-      if (of == nullptr || __atomic_load_n(&each->generation, __ATOMIC_ACQUIRE) == books::busy ||
-          __atomic_load_n(&of->holding, __ATOMIC_ACQUIRE))
-        continue;
-      std::uint16_t at = of->buckets[record.index % thread_scopes::bucket_count];
-      while (at != 0 && of->slots[at - 1].handle != handle) at = of->slots[at - 1].next;
-      if (at == 0) continue;
-      for (std::size_t r = 0; r < wire::resource_count; ++r) {
-        std::int64_t& pending = of->slots[at - 1].pending[r];
-        if (pending >= 0) continue;
-        __atomic_fetch_add(&record.committed[r], pending, __ATOMIC_RELAXED);
-        pending = 0;
-      }
-    }
+  bool seen = barrier_of_all_threads();
+  if (seen) {
+    for (books* each = all_books(); each != nullptr; each = each->next_made)
+      if (__atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE) != nullptr && each->gated) forget_leases(*each);
+    seen = barrier_of_all_threads();
+  }
+  for (books* each = seen ? all_books() : nullptr; each != nullptr; each = each->next_made) {
+    thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
+    if (of == nullptr || __atomic_load_n(&each->generation, __ATOMIC_ACQUIRE) == books::busy ||
+        __atomic_load_n(&of->holding, __ATOMIC_ACQUIRE))
+      continue;
+    if (scope_slot* slot = slot_in(*of, handle); slot != nullptr) take_lease_back(*each, *of, *slot);
   }
   __atomic_store_n(&record.revoking, 0, __ATOMIC_RELEASE);
 }
@@ -120,10 +151,10 @@ admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& me
   for (scope_slot* slot = own.scopes->current; slot != nullptr; slot = slot->parent) {
     scope_record& record = *slot->of;
     if (!record.limited || waived.has(&record)) continue;
-    if (HL_UNLIKELY(__atomic_load_n(&record.revoking, __ATOMIC_ACQUIRE) != 0)) lock_guard wait(scopes_lock);
+    wait_for_revocation(record);
     for (std::size_t r = 0; r < wire::resource_count; ++r) {
       const std::int64_t need = slot->pending[r] + amounts[r];
-      if (need <= 0 || (record.limit[r] == no_limit && (r != live || record.threshold_count == 0))) continue;
+      if (need <= 0 || (r == live ? !bounds_live(record) : record.limit[r] == no_limit)) continue;
       if (const admission result = lease(*slot, r, need, met.index); result != admission::granted) {
         met.record = &record;
         met.scope = slot->handle;
@@ -134,16 +165,23 @@ admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& me
   return admission::granted;
 }
 
-void keep_lease_small(scope_slot& slot) {
-  scope_record& record = *slot.of;
+void wait_for_revocation(const scope_record& record) {
   if (HL_UNLIKELY(__atomic_load_n(&record.revoking, __ATOMIC_ACQUIRE) != 0)) lock_guard wait(scopes_lock);
+}
+
+void wait_for_revocations(const thread_scopes& mine) {
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent) wait_for_revocation(*slot->of);
+}
+
+void keep_lease_small(scope_slot& slot, bool to_stay) {
+  scope_record& record = *slot.of;
   const bool as_it_was = slot.pending[live] <= 0 && -slot.pending[live] <= slot.kept_bytes &&
                          slot.pending[allocated] <= 0 && slot.pending[calls] <= 0;
   if (HL_LIKELY(as_it_was)) return;
   bool over = false;
   for (std::size_t r = 0; r < wire::resource_count; ++r) {
     std::int64_t& pending = slot.pending[r];
-    const bool bounded = record.limit[r] != no_limit || (r == live && record.threshold_count != 0);
+    const bool bounded = r == live ? bounds_live(record) : record.limit[r] != no_limit;
     if (!bounded && pending <= hold_back_of_scope_bytes && pending >= -hold_back_of_scope_bytes) continue;
     if (pending > 0 || !bounded) {
       // Let through, or without a limit.
@@ -156,7 +194,7 @@ void keep_lease_small(scope_slot& slot) {
       if (const int next = next_threshold(record); next >= 0) ceiling = record.thresholds[next];
       const std::int64_t fair = 2 * fair_lease(record, ceiling - now);
       slot.kept_bytes = fair;
-      if (-pending > fair) {
+      if (-pending > fair && !to_stay) {
         const std::int64_t left = __atomic_add_fetch(&record.committed[live], pending + fair / 2, __ATOMIC_RELAXED);
         pending = -(fair / 2);
         for (std::uint32_t i = 0; i < record.threshold_count; ++i)
@@ -167,6 +205,33 @@ void keep_lease_small(scope_slot& slot) {
     }
   }
   if (over) note_overdraft(record.kind);
+}
+
+void set_lease_marks(books& own) {
+  thread_scopes& mine = *own.scopes;
+  std::int64_t rise = no_limit, fall = no_limit, bytes = no_limit, allocations = no_limit;
+  const auto at_most = [](std::int64_t& value, std::int64_t other) {
+    if (other < value) value = other;
+  };
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent) {
+    const scope_record& record = *slot->of;
+    if (!record.limited) continue;
+    if (bounds_live(record)) {
+      at_most(rise, -slot->pending[live]);
+      at_most(fall, slot->kept_bytes + slot->pending[live]);
+    }
+    if (record.limit[allocated] != no_limit) at_most(bytes, -slot->pending[allocated]);
+    if (record.limit[calls] != no_limit) at_most(allocations, -slot->pending[calls]);
+  }
+  mine.each_event = mine.nested || bytes != no_limit || allocations != no_limit;
+  set_publication_marks(own);
+  if (own.live + rise < own.publish_above) own.publish_above = own.live + rise;
+  if (own.live - fall > own.publish_below) own.publish_below = own.live - (fall > 0 ? fall : 0);
+  mine.allocated_mark = mine.nested ? INT64_MIN : static_cast<std::int64_t>(own.thread->allocated_bytes) + bytes;
+  mine.calls_mark = static_cast<std::int64_t>(own.thread->allocations) + allocations;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barriers in take_leases_back()
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent)
+    if (HL_UNLIKELY(__atomic_load_n(&slot->of->revoking, __ATOMIC_RELAXED) != 0)) forget_leases(own);
 }
 
 bool add_threshold(scope_record& record, std::int64_t live_bytes) {

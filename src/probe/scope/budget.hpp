@@ -25,12 +25,17 @@ struct waivers {
   }
 };
 
-// Takes leases for one allocation in the current scope and all above it. `own` is taken, and settled: in scopes with
-// budgets it is after each event.
+// Takes leases for one allocation in the current scope and all above it. `own` is taken, and settled.
 admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& met);
 
-// After a change: a lease that is larger than it should be goes back; what is over budget is written down.
-void keep_lease_small(scope_slot& slot);
+// Leases are taken back by other threads under the lock: to be called before one is touched, in an event.
+void wait_for_revocation(const scope_record& record);
+void wait_for_revocations(const thread_scopes& mine);  // of the current scope, and of all above it
+// After a change: a lease that is larger than it should be goes back, unless it is to stay; what is over budget is
+// written down.
+void keep_lease_small(scope_slot& slot, bool to_stay);
+// Marks the thread's totals with how far its leases reach.
+void set_lease_marks(books& own);
 
 // A place in live bytes that somebody wants to hear of; false when there are too many. With the lock held.
 bool add_threshold(scope_record& record, std::int64_t live_bytes);

@@ -36,8 +36,7 @@ void book_elsewhere(books& own, std::uint32_t account, std::uint32_t scope, std:
       changing counters(mine);
       slot->counts += did;
     }
-    apply(slot, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
-          static_cast<std::int64_t>(did.allocations));
+    apply(mine, slot, did);
     return;
   }
   fold_directly(*record, did);
@@ -52,20 +51,24 @@ bool in_scope(const books& own) {
 account_cell scope_account_cell(books& own, std::uint64_t path) {
   thread_scopes& mine = *own.scopes;
   const scope_slot& slot = *mine.current;
-  thread_scopes::known_account& known =
-      mine.known[(path ^ slot.handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::cache_bits)];
-  std::uint32_t account = known.account;
-  if (HL_UNLIKELY(known.scope != slot.handle || known.path != path)) {
+  auto& set = mine.known[(path ^ slot.handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::set_bits)];
+  std::uint32_t account = 0;
+  for (const thread_scopes::known_account& each : set)
+    if (each.scope == slot.handle && each.path == path) {
+      account = each.account;
+      break;
+    }
+  if (HL_UNLIKELY(account == 0)) {
     account = bind_new(own, *slot.of, path);
     if (account == 0) {
       own.forget_recent();
       return {slot.of->base_account, &own_cell(own, slot.of->base_account)};
     }
-    known = {slot.handle, path, account};
+    set[mine.replaced++ % thread_scopes::set_accounts] = {slot.handle, path, account};
   }
   wire::cell& cell = own_cell(own, account);
-  // In a scope with a budget the shortcut stays unset: each allocation takes the way that asks for a lease.
-  if (HL_LIKELY(!own.gated && !is_lost(cell))) {
+  // Where each allocation must be looked at, the shortcut stays unset: so each takes the way that asks for a lease.
+  if (HL_LIKELY(!(own.gated && mine.each_event) && !is_lost(cell))) {
     own.recent_account = account;
     own.recent_cell = &cell;
   } else {
@@ -93,7 +96,9 @@ account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t 
 }
 
 void forget_scope_accounts(thread_scopes& of) {
-  for (thread_scopes::known_account& each : of.known) each = {};
+  for (auto& set : of.known)
+    for (thread_scopes::known_account& each : set) each = {};
+  for (scope_slot& each : of.slots) each.recent_account = 0;
   if (of.current != nullptr) of.outside.forget();
 }
 
@@ -104,7 +109,7 @@ void book_free_with_scopes(books& own, std::uint32_t account, const void* block,
   const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
   if (scope == (current != nullptr ? current->of->index : 0)) {
     add_free(own, cell, block, bytes);
-    if (own.gated) settle(own);
+    if (HL_UNLIKELY(own.gated && own.scopes->nested)) settle_scope(own);
   } else {
     if (own.scopes != nullptr && own.scopes->current != nullptr) settle(own);
     add_free(own, cell, block, bytes);

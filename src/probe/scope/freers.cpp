@@ -52,6 +52,7 @@ void note_freer(books& own, std::uint32_t owner_kind, bool late, std::size_t byt
   const auto count = static_cast<std::uint64_t>(sign);
   wire::freer& of = segment.freers[known.element - 1];
   if (HL_UNLIKELY(known.element - 1 == rest)) {
+    if (sign > 0) count_loss(wire::loss::freers_full);
     __atomic_fetch_add(&of.frees, count, __ATOMIC_RELAXED);
     __atomic_fetch_add(&of.freed_bytes, count * bytes, __ATOMIC_RELAXED);
     return;

@@ -3,6 +3,8 @@
 // A record is recycled; a handle names one use of it. Records never move, and their memory is never given back.
 #pragma once
 
+#include <emmintrin.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -19,24 +21,24 @@ inline constexpr std::size_t allocated = static_cast<std::size_t>(wire::resource
 inline constexpr std::size_t calls = static_cast<std::size_t>(wire::resource::allocations);
 
 // What a thread or a scope did.
-struct totals {
+struct alignas(16) totals {
   std::uint64_t allocations, allocated_bytes, frees, freed_bytes;
 
   std::int64_t live_bytes() const { return static_cast<std::int64_t>(allocated_bytes - freed_bytes); }
   totals& operator+=(const totals& other) {
-    allocations += other.allocations;
-    allocated_bytes += other.allocated_bytes;
-    frees += other.frees;
-    freed_bytes += other.freed_bytes;
+    pair(0) = _mm_add_epi64(pair(0), other.pair(0));
+    pair(1) = _mm_add_epi64(pair(1), other.pair(1));
     return *this;
   }
   totals& operator-=(const totals& other) {
-    allocations -= other.allocations;
-    allocated_bytes -= other.allocated_bytes;
-    frees -= other.frees;
-    freed_bytes -= other.freed_bytes;
+    pair(0) = _mm_sub_epi64(pair(0), other.pair(0));
+    pair(1) = _mm_sub_epi64(pair(1), other.pair(1));
     return *this;
   }
+
+ private:
+  __m128i& pair(int which) { return reinterpret_cast<__m128i*>(this)[which]; }
+  const __m128i& pair(int which) const { return reinterpret_cast<const __m128i*>(this)[which]; }
 };
 
 enum class scope_state : std::uint64_t { unused, open, closed, retiring };
@@ -91,6 +93,10 @@ struct alignas(64) scope_record {
   scope_destroy destroy;
 };
 
+// Whether live bytes in it need leases.
+inline bool bounds_live(const scope_record& record) {
+  return record.limit[live] != no_limit || record.threshold_count != 0;
+}
 inline scope_state state_of(std::uint64_t life) {
   return static_cast<scope_state>(life & 3);
 }
@@ -136,6 +142,8 @@ bool take_remains(scope_remains& out);
 HL_INTERNAL extern std::uint32_t scopes_lock;
 // Closed scopes that are let pile up before they are looked through; a test of all interleavings wants fewer.
 HL_INTERNAL extern std::uint32_t fewest_to_look_through;
+// Slots of a thread that are used, likewise.
+HL_INTERNAL extern std::uint32_t slots_used;
 // Makes the stores of all threads visible, or those before it visible to them; false where the kernel cannot.
 bool barrier_of_all_threads();
 

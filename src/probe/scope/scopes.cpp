@@ -219,8 +219,10 @@ scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle p
   begin(*record, above, budget);
   note_opened(record->kind, budget);
   __atomic_store_n(&record->life, life_of(record->life, scope_state::open), __ATOMIC_RELEASE);
-  __atomic_store_n(&sole_writer, no_sole_writer, __ATOMIC_RELEASE);
-  __atomic_store_n(&scopes_in_use, true, __ATOMIC_RELEASE);
+  if (HL_UNLIKELY(!scopes_in_use)) {
+    __atomic_store_n(&sole_writer, no_sole_writer, __ATOMIC_RELEASE);
+    __atomic_store_n(&scopes_in_use, true, __ATOMIC_RELEASE);
+  }
   return handle_of(*record, record->life);
 }
 

@@ -7,15 +7,20 @@
 #include "probe/scope/kinds.hpp"
 
 namespace heapledger::probe {
+
+constinit std::uint32_t slots_used = thread_scopes::slot_count;
+
 namespace {
 
 std::int64_t load(const std::int64_t& value) {
   return __atomic_load_n(&value, __ATOMIC_RELAXED);
 }
 
-// What lives in the slot's scope and below, as far as this thread can see.
+// What lives in the slot's scope and below, as far as this thread can see. Where a lease was taken back, `pending` may
+// stand for what the thread freed and has not settled.
 std::int64_t seen_live(const scope_slot& slot) {
-  return load(slot.of->committed[live]) + slot.pending[live];
+  const std::int64_t pending = slot.pending[live];
+  return load(slot.of->committed[live]) + (HL_UNLIKELY(pending > 0) && bounds_live(*slot.of) ? 0 : pending);
 }
 
 void note_peak(scope_record& record, std::int64_t bytes) {
@@ -55,6 +60,7 @@ void fold(scope_slot& slot) {
 // Gives a slot up; what it holds goes to its scope, unless that was recycled, and has it already.
 void give_up(thread_scopes& mine, scope_slot& slot) {
   const bool kept = !slot.hidden && !stale(slot);  // may wait, and must not while readers wait for us
+  if (kept && slot.of->limited) wait_for_revocation(*slot.of);
   changing now(mine);
   if (kept) fold(slot);
   if (!slot.hidden) unlink(mine, slot);
@@ -63,12 +69,12 @@ void give_up(thread_scopes& mine, scope_slot& slot) {
 }
 
 scope_slot* free_slot(thread_scopes& mine) {
-  for (std::uint32_t looked = 0; looked < 2 * thread_scopes::slot_count; ++looked) {
+  for (std::uint32_t looked = 0; looked < 2 * slots_used; ++looked) {
     scope_slot& slot = mine.slots[mine.hand];
-    mine.hand = (mine.hand + 1) % thread_scopes::slot_count;
+    mine.hand = (mine.hand + 1) % slots_used;
     if (slot.handle == 0) return &slot;
     if (slot.children != 0 || &slot == mine.current) continue;
-    if (slot.recently_used && looked < thread_scopes::slot_count) {
+    if (slot.recently_used && looked < slots_used) {
       slot.recently_used = false;
       continue;
     }
@@ -104,37 +110,9 @@ HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle han
   return slot;
 }
 
-scope_slot* known_slot(thread_scopes& mine, scope_handle handle) {
-  std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
-  while (at != 0 && mine.slots[at - 1].handle != handle) at = mine.slots[at - 1].next;
-  if (HL_UNLIKELY(at == 0)) return nullptr;
-  mine.slots[at - 1].recently_used = true;
-  return &mine.slots[at - 1];
-}
-
-// For a scope that this thread has not met lately; `to` becomes what is entered instead, where it is not open.
-HL_COLD scope_slot* slot_to_enter(books& own, scope_handle& to) {
-  scope_record* record = nullptr;
-  for (to = nearest_open(to); to != 0; to = nearest_open(to)) {
-    // Said to be entered before the slot is made: else the record, and its parents, could become others meanwhile.
-    __atomic_store_n(&own.scopes->current_index, index_of(to), __ATOMIC_RELAXED);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
-    record = record_at(index_of(to));
-    const std::uint64_t life = load_life(*record);
-    if (HL_LIKELY(names(to, life) && state_of(life) == scope_state::open)) break;
-  }
-  if (to == 0) return nullptr;
-  scope_slot* slot = slot_of(own, *record, to);
-  if (slot == nullptr) {
-    count_loss(wire::loss::scopes_full);
-    to = 0;
-  }
-  return slot;
-}
-
 totals load_totals(const wire::thread& thread) {
   const auto* pair = reinterpret_cast<const __m128i*>(&thread.allocations);
-  alignas(16) totals all;
+  totals all;
   _mm_store_si128(reinterpret_cast<__m128i*>(&all.allocations), _mm_load_si128(pair));
   _mm_store_si128(reinterpret_cast<__m128i*>(&all.frees), _mm_load_si128(pair + 1));
   return all;
@@ -151,6 +129,7 @@ void set_scope_mark(books& own) {
   }
   mine.scope_mark = own.live + room;
   own.peak_mark = mine.scope_mark < mine.process_mark ? mine.scope_mark : mine.process_mark;
+  if (HL_UNLIKELY(own.gated)) set_lease_marks(own);
 }
 
 void note_peaks(const thread_scopes& mine) {
@@ -160,6 +139,7 @@ void note_peaks(const thread_scopes& mine) {
 
 void settle(books& own) {
   thread_scopes& mine = *own.scopes;
+  if (HL_UNLIKELY(own.gated)) wait_for_revocations(mine);  // who takes leases back looks at the open difference
   const totals now = net_totals(own);
   totals did = now;
   did -= mine.mark;
@@ -169,19 +149,21 @@ void settle(books& own) {
     mine.current->counts += did;
     mine.mark = now;
   }
-  apply(mine.current, did.live_bytes(), static_cast<std::int64_t>(did.allocated_bytes),
-        static_cast<std::int64_t>(did.allocations));
+  apply(mine, mine.current, did);
 }
 
-void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_bytes, std::int64_t allocations) {
+void apply(const thread_scopes& mine, scope_slot* slot, const totals& did) {
+  const std::int64_t live_bytes = did.live_bytes();
   for (; slot != nullptr; slot = slot->parent) {
     scope_record& record = *slot->of;
+    if (HL_UNLIKELY(record.limited)) wait_for_revocation(record);
     if (live_bytes < 0) note_peak(record, seen_live(*slot));
     slot->pending[live] += live_bytes;
     if (HL_UNLIKELY(record.limited)) {
-      if (record.limit[allocated] != no_limit) slot->pending[allocated] += allocated_bytes;
-      if (record.limit[calls] != no_limit) slot->pending[calls] += allocations;
-      keep_lease_small(*slot);
+      if (record.limit[allocated] != no_limit)
+        slot->pending[allocated] += static_cast<std::int64_t>(did.allocated_bytes);
+      if (record.limit[calls] != no_limit) slot->pending[calls] += static_cast<std::int64_t>(did.allocations);
+      keep_lease_small(*slot, mine.holding);
     } else if (__atomic_load_n(&record.contributors, __ATOMIC_RELAXED) > 1 &&
                (slot->pending[live] > hold_back_of_scope_bytes || slot->pending[live] < -hold_back_of_scope_bytes)) {
       const std::int64_t now = __atomic_add_fetch(&record.committed[live], slot->pending[live], __ATOMIC_RELAXED);
@@ -237,71 +219,6 @@ scope_slot* slot_of(books& own, scope_record& record, scope_handle handle) {
     }
   }
   return make_slot(own, record, handle);
-}
-
-scope_handle switch_scope(books& own, scope_handle to) {
-  if (to == 0 && own.scopes == nullptr) return 0;
-  if (thread_scopes_of(own) == nullptr) return 0;
-  thread_scopes& mine = *own.scopes;
-  const scope_handle from = mine.current != nullptr ? mine.current->handle : 0;
-  if (from == to) return from;
-  if (mine.current != nullptr) {
-    settle(own);
-    note_peaks(mine);
-  }
-  for (;;) {
-    scope_slot* slot = to != 0 ? known_slot(mine, to) : nullptr;
-    if (HL_UNLIKELY(slot == nullptr && to != 0)) slot = slot_to_enter(own, to);
-    {
-      changing now(mine);
-      __atomic_store_n(&mine.current_index, slot != nullptr ? slot->of->index : 0, __ATOMIC_RELAXED);
-      mine.current = slot;
-      mine.mark = net_totals(own);
-    }
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
-    if (slot == nullptr) break;
-    const std::uint64_t life = load_life(*slot->of);
-    if (HL_LIKELY(names(to, life) && state_of(life) == scope_state::open)) break;
-    to = nearest_open(to);
-  }
-  own.forget_recent();
-  if (from == 0) {
-    mine.process_mark = own.peak_mark;
-    mine.outside = own.recent;
-    own.recent = recent_accounts::nothing();
-  }
-  if (mine.current != nullptr) {
-    own.id = nobodys_accounts;
-    own.gated = mine.current->of->gated || mine.nested;
-    set_scope_mark(own);
-  } else {
-    own.id = own.writer_id;
-    own.gated = false;
-    own.peak_mark = mine.process_mark;
-    own.recent = mine.outside;
-  }
-  return from;
-}
-
-void leave_scopes(books& own) {
-  if (own.scopes == nullptr) return;
-  switch_scope(own, 0);
-  own.scopes->spare = 0;
-  own.scopes->holding = own.scopes->notifying = own.scopes->nested = own.scopes->borrowed = false;
-}
-
-void borrow_scope(books& nested, const books& outer) {
-  if (outer.scopes == nullptr || thread_scopes_of(nested) == nullptr) return;
-  thread_scopes& mine = *nested.scopes;
-  const scope_slot* there = outer.scopes->current;
-  mine.nested = true;
-  if (mine.current != nullptr && !mine.borrowed) return;
-  switch_scope(nested, there != nullptr ? there->handle : 0);
-  mine.borrowed = true;
-}
-
-void mend_scopes(books& own) {
-  if (own.scopes != nullptr && own.scopes->sequence % 2 != 0) ++own.scopes->sequence;
 }
 
 }  // namespace heapledger::probe

@@ -19,6 +19,8 @@ struct alignas(64) scope_slot {
   std::int64_t kept_bytes;                     // a lease up to this need not be looked at
   std::uint16_t next;                          // slot + 1 in the same bucket
   std::uint16_t children;                      // slots whose parent this is: they keep it
+  std::uint64_t recent_path;                   // which account the thread's last stack here had: a path and an
+  std::uint32_t recent_account;                // account that the thread owns; 0: not known
   bool recently_used;
   bool hidden;  // not in its bucket any more: the record was recycled, but children point here
 };
@@ -35,8 +37,9 @@ struct thread_scopes {
   static constexpr std::uint32_t slot_count = 256;
   static constexpr std::uint32_t bucket_count = 512;
   static constexpr std::uint32_t freer_count = 32;
-  static constexpr unsigned cache_bits = 9;
-  static constexpr std::uint32_t cache_count = 1u << cache_bits;
+  // Sets of accounts that were found lately: enough for 64 scopes in turn that allocate from a dozen stacks each.
+  static constexpr unsigned set_bits = 10;
+  static constexpr std::uint32_t set_accounts = 4;
   struct known_account {
     scope_handle scope;
     std::uint64_t path;
@@ -51,6 +54,9 @@ struct thread_scopes {
   recent_accounts outside;  // the thread's own, while it is in a scope
   std::int64_t process_mark;
   std::int64_t scope_mark;
+  std::int64_t allocated_mark;  // of the thread's totals: as far as leases reach
+  std::int64_t calls_mark;
+  bool each_event;      // looked at by these two
   std::uint32_t spare;  // inside code that must not fail
   bool holding;         // leases must stay: a realloc may have to be undone
   bool notifying;
@@ -59,7 +65,8 @@ struct thread_scopes {
   refusal last_refusal;
   std::uint32_t hand;
   std::uint16_t buckets[bucket_count];  // slot + 1
-  known_account known[cache_count];
+  known_account known[1u << set_bits][set_accounts];
+  std::uint32_t replaced;  // of them, in turn
   known_freer freers[freer_count];
   scope_slot slots[slot_count];
 };
@@ -99,17 +106,35 @@ void mend_scopes(books& own);  // after an event that was left by longjmp
 account_cell stackless_account_cell(books& own);
 account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t path);
 
+// The slot that the thread has for a scope, or nullptr.
+HL_HOT scope_slot* known_slot(thread_scopes& mine, scope_handle handle) {
+  std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
+  while (at != 0 && mine.slots[at - 1].handle != handle) at = mine.slots[at - 1].next;
+  if (HL_UNLIKELY(at == 0)) return nullptr;
+  mine.slots[at - 1].recently_used = true;
+  return &mine.slots[at - 1];
+}
+// That one, or a new one; nullptr where all are taken.
 scope_slot* slot_of(books& own, scope_record& record, scope_handle handle);
 // The thread's totals without what belongs to other scopes.
 totals net_totals(const books& own);
 // The open difference goes to the current slot.
 void settle(books& own);
-// How far the thread's live bytes may rise before the current scope or an ancestor is at a peak.
+// How far the thread's live bytes may rise before the current scope or an ancestor is at a peak, and how far leases
+// reach. After whatever changes one of them; the open difference is empty.
 void set_scope_mark(books& own);
+// Whether an allocation is within the leases that the thread has.
+HL_HOT bool leases_cover(const books& own, std::size_t bytes) {
+  const auto more = static_cast<std::int64_t>(bytes);
+  if (own.live + more > own.publish_above) return false;
+  const thread_scopes& mine = *own.scopes;
+  return !mine.each_event || (static_cast<std::int64_t>(own.thread->allocated_bytes) + more <= mine.allocated_mark &&
+                              static_cast<std::int64_t>(own.thread->allocations) < mine.calls_mark);
+}
 void note_peaks(const thread_scopes& mine);
 // Books what was done in a scope for which this thread can have no slot.
 void fold_directly(scope_record& record, const totals& did);
 // Adds a change to a slot's scope and its ancestors.
-void apply(scope_slot* slot, std::int64_t live_bytes, std::int64_t allocated_bytes, std::int64_t allocations);
+void apply(const thread_scopes& mine, scope_slot* slot, const totals& did);
 
 }  // namespace heapledger::probe

@@ -78,7 +78,7 @@ bool full_step(machine_state& state) {
 
 }  // namespace
 
-HL_COLD bool stack_walk::full_walk(const frame_state& caller, std::uint32_t& count) {
+bool stack_walk::full_walk(const frame_state& caller, progress& walk) {
   machine_state state{};
   asm volatile(
       "movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\tmovq %%r12, 96(%0)\n\t"
@@ -92,18 +92,15 @@ HL_COLD bool stack_walk::full_walk(const frame_state& caller, std::uint32_t& cou
   for (unsigned i = 0; state.registers[cfi::return_address] != caller.pc || state.registers[cfi::rsp] != caller.rsp;
        ++i)
     if (i == own_frames || !full_step(state)) return false;
-  count = 0;
-  known_frame* none = root();
+  walk.next = walked_;
+  walk.kept = root();
   do {
-    if (count + 2 >= capacity_ && !grow(none)) break;
+    if (!make_room(walk)) break;
     const std::uint64_t exact = state.exact ? wire::place_exact_address : 0;
-    walked_[count++] = {
+    *walk.next++ = {
         {state.registers[cfi::return_address] | exact, state.registers[cfi::rsp], state.registers[cfi::rbp]},
-        0,
-        uses_rbp,
-        0};
+        {0, uses_rbp, 0}};
   } while (full_step(state));
-  walked_[count - 1].flags |= last_frame;
   return true;
 }
 

@@ -11,15 +11,16 @@ step_end return_from(std::uint64_t cfa, std::uint64_t rbp_base, rule how, const 
                      frame_state& next) {
   next.pc = reads.read(cfa - 8);
   next.rsp = cfa;
-  next.rbp = how.rbp_saved ? reads.read(rbp_base + how.rbp_offset()) : from.rbp;
+  next.rbp = how.rbp_saved() ? reads.read(rbp_base + how.rbp_offset()) : from.rbp;
   return next.pc >= lowest_code ? step_end::stepped : step_end::outermost;
 }
 
 }  // namespace
 
 step_end take_step(rule how, const frame_state& from, step_reads& reads, frame_state& next) {
-  switch (how.kind) {
+  switch (how.kind()) {
     case rule_kind::from_rsp:
+    case rule_kind::far_from_rsp:
       return return_from(from.rsp + how.cfa_offset(), from.rsp + how.cfa_offset(), how, from, reads, next);
     case rule_kind::from_rbp: {
       const std::uint64_t cfa = from.rbp + how.cfa_offset();

@@ -6,8 +6,10 @@
 namespace heapledger::probe {
 namespace {
 
-// What the bit fields of a rule hold.
-constexpr std::int64_t rbp_words_limit = 1 << 7, cfa_words_limit = 1 << 19;
+struct parts {
+  rule_kind kind = rule_kind::none;
+  std::int64_t cfa_offset = 0, rbp_offset = 0;
+};
 
 bool in_words(std::int64_t offset, std::int64_t limit) {
   return offset % 8 == 0 && offset / 8 >= -limit && offset / 8 < limit;
@@ -36,17 +38,17 @@ bool constant_at(cfi::bytes code, std::uint64_t pc, std::int64_t& offset) {
   return true;
 }
 
-bool set_cfa(const cfi::row& row, std::uint64_t pc, rule& out, std::int64_t& offset) {
+bool set_cfa(const cfi::row& row, std::uint64_t pc, parts& out) {
   if (row.cfa_is_expression) {
-    if (through_rbp(row.cfa_code, offset))
+    if (through_rbp(row.cfa_code, out.cfa_offset))
       out.kind = rule_kind::through_rbp;
-    else if (constant_at(row.cfa_code, pc, offset))
+    else if (constant_at(row.cfa_code, pc, out.cfa_offset))
       out.kind = rule_kind::from_rsp;
     else
       return false;
     return true;
   }
-  offset = row.cfa_offset;
+  out.cfa_offset = row.cfa_offset;
   if (row.cfa_register == cfi::rsp)
     out.kind = rule_kind::from_rsp;
   else if (row.cfa_register == cfi::rbp)
@@ -56,10 +58,10 @@ bool set_cfa(const cfi::row& row, std::uint64_t pc, rule& out, std::int64_t& off
   return true;
 }
 
-bool set_rbp(const cfi::row& row, rule& out) {
+bool set_rbp(const cfi::row& row, parts& out) {
   const cfi::register_rule& rbp = row.registers[cfi::rbp];
   std::int64_t offset = 0;
-  if (plain(rbp)) return true;
+  if (plain(rbp)) return out.kind != rule_kind::through_rbp;
   if (rbp.kind == cfi::how::at_cfa_offset && out.kind != rule_kind::through_rbp) {
     offset = rbp.offset;
   } else if (rbp.kind == cfi::how::at_expression && out.kind == rule_kind::through_rbp) {
@@ -70,44 +72,38 @@ bool set_rbp(const cfi::row& row, rule& out) {
   } else {
     return false;
   }
-  if (!in_words(offset, rbp_words_limit)) return false;
-  out.rbp_saved = true;
-  out.rbp_words = static_cast<std::int32_t>(offset / 8);
+  if (!in_words(offset, rule::rbp_words_limit) || (offset == 0 && out.kind != rule_kind::through_rbp)) return false;
+  out.rbp_offset = offset;
   return true;
 }
 
 }  // namespace
 
 rule compile_rule(std::uint64_t pc, bool return_site) {
-  rule out;
   cfi::function_entry entry;
   cfi::row row;
   const std::uint64_t address = return_site ? pc - 1 : pc;
   switch (find_row(address, entry, row)) {
     case row_search::missing:
       // A return address that is a function's first byte was put there to start a fiber: nothing called it.
-      out.kind = return_site && find_row(pc, entry, row) == row_search::found && entry.start == pc ? rule_kind::end
-                                                                                                   : rule_kind::unknown;
-      return out;
+      return return_site && find_row(pc, entry, row) == row_search::found && entry.start == pc ? rule_kind::end
+                                                                                               : rule_kind::unknown;
     case row_search::malformed:
-      out.kind = rule_kind::unknown;
-      return out;
+      return rule_kind::unknown;
     case row_search::found:
       break;
   }
   const cfi::register_rule& back = row.registers[entry.return_register % cfi::register_count];
-  if (back.kind == cfi::how::undefined) {
-    out.kind = rule_kind::end;
-    return out;
-  }
-  std::int64_t offset = 0;
+  if (back.kind == cfi::how::undefined) return rule_kind::end;
+  parts out;
   const bool simple = !entry.signal_frame && entry.return_register == cfi::return_address &&
-                      back.kind == cfi::how::at_cfa_offset && back.offset == -8 && set_cfa(row, pc, out, offset) &&
-                      set_rbp(row, out) && in_words(offset, cfa_words_limit) &&
+                      back.kind == cfi::how::at_cfa_offset && back.offset == -8 && set_cfa(row, pc, out) &&
+                      set_rbp(row, out) && in_words(out.cfa_offset, rule::cfa_words_limit) &&
                       row.registers[cfi::rsp].kind == cfi::how::same;
-  if (!simple) return rule{.kind = rule_kind::complex};
-  out.cfa_words = static_cast<std::int32_t>(offset / 8);
-  return out;
+  if (!simple) return rule_kind::complex;
+  const bool near = out.cfa_offset >= 8 && out.cfa_offset - 8 <= static_cast<std::int64_t>(unchecked_frame_bytes);
+  if (out.kind == rule_kind::from_rsp && !near) out.kind = rule_kind::far_from_rsp;
+  return {out.kind, out.cfa_offset / 8, out.rbp_offset / 8};
 }
 
 }  // namespace heapledger::probe

@@ -14,7 +14,7 @@ bool rule_cache::create() {
 
 rule rule_cache::miss(std::uint64_t pc) {
   const rule compiled = compile_rule(pc & ~wire::place_exact_address, (pc & wire::place_exact_address) == 0);
-  const auto word = std::uint64_t{rest(pc)} << 32 | __builtin_bit_cast(std::uint32_t, compiled);
+  const auto word = std::uint64_t{rest(pc)} << 32 | compiled.bits();
   __atomic_store_n(&entries_[place(pc)], word, __ATOMIC_RELAXED);
   return compiled;
 }

@@ -16,7 +16,7 @@ class rule_cache {
   HL_HOT rule find(std::uint64_t pc) {
     const std::uint64_t entry = __atomic_load_n(&entries_[place(pc)], __ATOMIC_RELAXED);
     if (HL_UNLIKELY(static_cast<std::uint32_t>(entry >> 32) != rest(pc))) return miss(pc);
-    return __builtin_bit_cast(rule, static_cast<std::uint32_t>(entry));
+    return rule(static_cast<std::uint32_t>(entry));
   }
 
   // Forgets every rule of addresses in [start, end): the code there is gone.

@@ -1,10 +1,10 @@
 // The remembered stack of one thread, and the walk that brings it up to date at each allocation.
 //
-// For every frame of the last walk it keeps the frame's state, and thereby the words that the walk read: the return
-// address below the caller's rsp, and rbp where a function saved it. At the next allocation a walk goes outward from
-// the caller until it meets a frame whose state is a remembered one; if all words remembered outside that frame are
-// still in memory, the rest of the stack is the same, exactly: a frame's state and those words determine it. Where a
-// word differs, the frames inside it stay and the walk goes on from there.
+// For every frame of the last walk it keeps the frame's state, and the words that the walk read from there outward:
+// the return address below the caller's rsp, and rbp where a function saved it. At the next allocation a walk goes
+// outward from the caller until it meets a frame whose state is a remembered one; if all words remembered outside that
+// frame are still in memory, the rest of the stack is the same, exactly: a frame's state and those words determine it.
+// Where a word differs, the frames inside it stay and the walk goes on from there.
 //
 // rbp counts only where a frame farther out is found by it. Elsewhere it is a register like others, and two states that
 // differ in it alone are the same.
@@ -19,28 +19,44 @@ namespace heapledger::probe {
 enum frame_flag : std::uint8_t {
   uses_rbp = 1,    // the step outward begins with rbp
   needs_rbp = 2,   // the stack outside depends on this frame's rbp
-  verify_rbp = 4,  // and on the rbp that this frame saved
   recorded = 8,    // its step was no plain one: what it read is listed
   last_frame = 16  // nothing is known outside it
 };
 
+// How the step from a frame outward was made, in one word, which for most frames is a part of their rule.
+class step_made {
+ public:
+  constexpr explicit step_made(rule how, unsigned flags = 0)
+      : step_made(static_cast<std::uint16_t>(how.rbp_offset()), flags, 0) {}
+  constexpr step_made(std::uint16_t rbp_offset, unsigned flags, unsigned read_count)
+      : bits_(rbp_offset | flags << 16 | read_count << 24) {}
+
+  // Where the frame saved rbp, from the caller's rsp; 0: it did not, or its step is recorded.
+  std::int16_t rbp_offset() const { return static_cast<std::int16_t>(bits_); }
+  unsigned flags() const { return bits_ >> 16 & 0xff; }
+  unsigned read_count() const { return bits_ >> 24; }
+  step_made with(frame_flag flag) const { return step_made(bits_ | flag << 16); }
+
+ private:
+  constexpr explicit step_made(std::uint32_t bits) : bits_(bits) {}
+  std::uint32_t bits_;
+};
+
 struct known_frame {
-  std::uint64_t pc, rsp, rbp;
+  std::uint64_t pc, rsp;
+  std::uint64_t rbp;        // where it is needed
   std::uint64_t path;       // a hash of the return addresses from the root to here
   std::uint32_t node;       // in the stack tree; 0: not looked up yet
-  std::uint32_t reads_end;  // the recorded reads up to here are of this frame and of those outside it
-  std::uint32_t more;       // how many of these frames have more to compare than a return address
-  std::int16_t rbp_offset;  // where it saved rbp, from the caller's rsp; 0: it did not
-  std::uint8_t flags;
+  std::uint32_t words_end;  // the known words up to here were read by this frame's step and by those outside it
+  step_made made;
 };
 static_assert(sizeof(known_frame) == 48);
 
 struct walked_frame {
   frame_state state;
-  std::int16_t rbp_offset;
-  std::uint8_t flags;
-  std::uint8_t read_count;
+  step_made made;
 };
+static_assert(sizeof(walked_frame) == 32);
 
 enum class stack_cut : std::uint8_t { none, depth, no_rule, bounds };
 
@@ -53,21 +69,39 @@ class stack_walk {
   static std::size_t initial_bytes();
   void forget() {
     top_ = root();
+    pc_ = 0;
+    plain_count_ = 0;
     unsure_ = false;
   }
 
   // Has nothing changed since the last walk, and has the innermost frame the given state?
   HL_HOT bool same(const frame_state& caller) const {
-    return HL_LIKELY(matches(*top_, caller.pc, caller.rsp, caller.rbp)) && HL_LIKELY(innermost_change(top_) == nullptr);
-  }
-  // Whether return addresses are all that there is to compare, and the same for such a stack.
-  bool compares_more() const { return top_->more != 0; }
-  HL_HOT bool plainly_same(const frame_state& caller) const {
-    return HL_LIKELY(matches(*top_, caller.pc, caller.rsp, caller.rbp)) &&
-           HL_LIKELY(innermost_change_of_plain(top_) == nullptr);
+    return HL_LIKELY(pc_ == caller.pc) && HL_LIKELY(rsp_ == caller.rsp) &&
+           HL_LIKELY(((rbp_ ^ caller.rbp) & rbp_mask_) == 0) && HL_LIKELY(innermost_change(innermost_word_) == words_);
   }
   // Brings the stack up to date.
   void walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
+
+  // Whether a remembered frame is where it was, and all that is outside it.
+  HL_HOT bool unchanged_from(std::uint64_t rsp, std::uint64_t path) const {
+    const known_frame* frame = top_;
+    while (frame->rsp < rsp) --frame;
+    return frame->rsp == rsp && frame->path == path &&
+           HL_LIKELY(innermost_change(words_ + frame->words_end - 1) == words_);
+  }
+
+  // What the last walk went through before it came to what it knew, if all of its steps were plain and nothing from
+  // there outward is found by rbp: the frame at its begin, the one at its end, and the words read in between.
+  struct plain_part {
+    std::uint64_t pc, rsp;
+    std::uint64_t outer_rsp, outer_path;
+    const stack_read* innermost_word;  // the others before it
+    std::uint32_t count;               // 0: not so
+  };
+  plain_part plainly_walked() const {
+    const known_frame& outer = *(top_ - plain_count_);
+    return {top_->pc, top_->rsp, outer.rsp, outer.path, innermost_word_, plain_count_};
+  }
 
   // Of the last walk: its path, the same for the same stack and, but for one chance in 2^64, different for others; its
   // node in the stack tree, added if need be, for which signals must be blocked; whether and why it ends early.
@@ -76,38 +110,43 @@ class stack_walk {
   stack_cut cut() const { return too_deep() ? stack_cut::depth : cut_; }
 
  private:
-  static bool matches(const known_frame& known, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-    return known.pc == pc && known.rsp == rsp && (known.rbp == rbp || (known.flags & needs_rbp) == 0);
-  }
   static std::uint64_t path_below(std::uint64_t path, std::uint64_t pc) {
     path = (path ^ pc) * 0x9e3779b97f4a7c15u;
     return path ^ path >> 32;
   }
 
-  // The innermost frame, from the given one outward, whose step would lead elsewhere now. Inner words first: each read
-  // is justified by the words before it.
-  HL_HOT const known_frame* innermost_change(const known_frame* frame) const {
-    return frame->more != 0 ? innermost_change_of_more(frame) : innermost_change_of_plain(frame);
+  // The innermost of the words, from the given one outward, that is not what it was; words_ itself never is. Inner
+  // words first: each read is justified by the words before it.
+  HL_HOT static const stack_read* innermost_change(const stack_read* word) {
+    while (*word->address == word->value) --word;
+    return word;
   }
-  HL_HOT const known_frame* innermost_change_of_plain(const known_frame* frame) const {
-    for (const known_frame* const outermost = root() + 1; frame != outermost; --frame)
-      if (HL_UNLIKELY(stack_word(frame[-1].rsp - 8) != frame[-1].pc)) return frame;
-    return nullptr;
-  }
-  const known_frame* innermost_change_of_more(const known_frame* frame) const;
-  bool reads_unchanged(const known_frame& frame) const;
 
-  HL_COLD step_end odd_step(walked_frame& frame, known_frame*& kept, frame_state& state);
-  step_end recorded_step(rule how, walked_frame& frame, known_frame*& kept, frame_state& state);
-  HL_COLD bool full_walk(const frame_state& caller, std::uint32_t& count);
-  void remember(known_frame* kept, std::uint32_t count);
-  // Nothing is known outside the frame walked last.
-  void end_at_root(known_frame*& kept, std::uint32_t count) {
-    kept = root();
-    if (count != 0) walked_[count - 1].flags |= last_frame;
-  }
+  // What a walk has come to, where it takes more than its fast path (odd_walk.cpp).
+  struct progress {
+    frame_state state;   // of the frame reached
+    known_frame* kept;   // the innermost frame that may still be part of the stack
+    walked_frame* next;  // the place of the next frame walked
+  };
+  HL_COLD void keep_inside(progress& walk, const stack_read* changed);
+  bool make_room(progress& walk);
+  HL_COLD bool odd_step(progress& walk, const frame_state& caller);
+  step_end step_by_rule(rule how, progress& walk);
+  step_end step_by_frame_pointer(progress& walk);
+  bool full_walk(const frame_state& caller, progress& walk);
+  void end_at_root(progress& walk);
+  HL_COLD known_frame* remember_all(known_frame* kept, const walked_frame* end);
   void place(void* memory, std::uint32_t capacity);
-  HL_COLD bool grow(known_frame*& kept);
+  bool grow(progress& walk);
+
+  HL_HOT void remember(known_frame* kept, const walked_frame* end, bool plainly);
+  HL_HOT const walked_frame* room_beside(const known_frame* kept) const {
+    return walked_ + (capacity_ - 2 - (kept - frames_));  // kept frames only become fewer
+  }
+  // How far plain steps may go.
+  HL_HOT const walked_frame* plain_end(const known_frame* kept) const {
+    return HL_LIKELY(!frame_pointers_) ? room_beside(kept) : walked_;
+  }
 
   // The root stands outside all frames: no state is its, and nothing lies outside it.
   known_frame* root() const { return frames_; }
@@ -115,13 +154,20 @@ class stack_walk {
   known_frame* outermost_counted() const { return too_deep() ? top_ + 1 - depth_limit_ : root() + 1; }
   std::uint64_t limited_path() const;
 
+  // Of the innermost frame, side by side.
+  std::uint64_t pc_ = 0;  // 0: the same as no caller's
+  std::uint64_t rsp_ = 0;
+  std::uint64_t rbp_ = 0;
+  std::uint64_t rbp_mask_ = 0;  // all ones where rbp counts
+  const stack_read* innermost_word_ = nullptr;
+  stack_read* words_ = nullptr;      // that the steps read, from the root inward; the first is none
   known_frame* top_ = nullptr;       // the innermost
   known_frame* frames_ = nullptr;    // from the root inward
   walked_frame* walked_ = nullptr;   // the frames just walked, innermost first
-  stack_read* reads_ = nullptr;      // of recorded frames, from the root inward
-  stack_read* new_reads_ = nullptr;  // of those just walked, innermost first
+  stack_read* new_reads_ = nullptr;  // of recorded frames just walked, innermost first
   std::uint32_t new_read_count_ = 0;
-  std::uint32_t capacity_ = 0;  // of each of the four arrays
+  std::uint32_t plain_count_ = 0;  // of frames walked last, if all plainly
+  std::uint32_t capacity_ = 0;     // of each of the arrays, in frames
   std::uint32_t depth_limit_ = 0;
   stack_cut cut_ = stack_cut::none;
   bool frame_pointers_ = false;

@@ -49,10 +49,6 @@ enum class step_end : std::uint8_t {
 // No word below it is a return address.
 inline constexpr std::uint64_t lowest_code = 4097;
 
-// Frames beyond this distance are looked at before they are read: rbp may hold anything in code whose unwind
-// information is wrong.
-inline constexpr std::uint64_t unchecked_frame_bytes = 16 * 1024;
-
 // Asks the kernel: no signal, whatever the address.
 bool readable(std::uint64_t address);
 

@@ -208,6 +208,10 @@ bool is_apart(std::uint32_t slot) {
   return arenas[find(slot)].state == arena_state::apart;
 }
 
+bool begins_run(std::uint32_t slot) {
+  return links[slot].occupied;
+}
+
 void give_run(std::uint32_t slot) {
   if (!links[slot].occupied) return;  // freed twice, where nothing is booked
   links[slot].occupied = false;

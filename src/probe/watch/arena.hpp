@@ -22,6 +22,7 @@ inline constexpr std::uint32_t no_slot = UINT32_MAX;
 std::uint32_t take_run(std::uint64_t slots, watch_trouble& trouble);
 std::uint32_t run_length(std::uint32_t slot);
 bool is_apart(std::uint32_t slot);
+bool begins_run(std::uint32_t slot);  // that holds a block; without the lock: asked about a block that one owns
 
 // Gives the run and its pages back.
 void give_run(std::uint32_t slot);

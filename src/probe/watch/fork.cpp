@@ -47,14 +47,16 @@ void set_apart(std::uint32_t index) {
   ++answer.set_apart;
 }
 
-void before_fork() {
+}  // namespace
+
+void prepare_fork() {
   __atomic_add_fetch(&watch_forks, 1, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&watch_started, __ATOMIC_SEQ_CST) == 0) return;
   hold();
   privatise_arenas();
 }
 
-void in_parent() {
+void fork_in_parent() {
   if (watch_held_by_fork) {
     if (segment.header != nullptr) {
       ++segment.header->watch.forks;
@@ -65,17 +67,15 @@ void in_parent() {
   __atomic_sub_fetch(&watch_forks, 1, __ATOMIC_SEQ_CST);
 }
 
-void in_child() {
+void fork_in_child() {
   __atomic_store_n(&watch_forks, 0, __ATOMIC_SEQ_CST);
   if (!watch_held_by_fork) return;
   keep_inherited();
   release();
 }
 
-}  // namespace
-
 void start_fork_handlers() {
-  watch_survives_forks = pthread_atfork(before_fork, in_parent, in_child) == 0;
+  watch_survives_forks = pthread_atfork(prepare_fork, fork_in_parent, fork_in_child) == 0;
 }
 
 void reset_watch() {

@@ -29,9 +29,14 @@ std::uint32_t draw(books& own) {
   return static_cast<std::uint32_t>(x * 0x2545f4914f6cdd1du >> 32);
 }
 
+std::uint32_t mark_of(std::uint32_t account) {
+  const std::uint32_t site = account & ~wire::watch_pool_site;
+  if (site != account) return __atomic_load_n(&segment.pool_sites[site].mark, __ATOMIC_RELAXED);
+  return account < watching.mark_count ? __atomic_load_n(&segment.watch_marks[account], __ATOMIC_RELAXED) : 0;
+}
+
 wire::watch_suspect* suspect_of(std::uint32_t account, std::uint32_t& index) {
-  if (account >= watching.mark_count) return nullptr;
-  index = __atomic_load_n(&segment.watch_marks[account], __ATOMIC_RELAXED) - 1;
+  index = mark_of(account) - 1;
   if (index >= watch_in_force.suspect_count) return nullptr;
   wire::watch_suspect& found = segment.watch_suspects[index];
   return found.account == account ? &found : nullptr;
@@ -169,6 +174,19 @@ void* place(books& own, const watch_offer& offer) {
   ++answer.live_blocks;
   answer.live_bytes += offer.bytes;
   return record(found, offer, index, chance, now_ns);
+}
+
+void* place_chunk(books& own, std::uint32_t site, void* chunk, const watch_offer& offer) {
+  void* const placed = place(own, {site | wire::watch_pool_site, offer.bytes, offer.usable, offer.alignment});
+  if (placed != nullptr) static_cast<slot_header*>(placed)[-1] = {sys::word(chunk), pool_slot_chunk};
+  return placed;
+}
+
+void* chunk_of_placed(const void* placed) {
+  if (!is_watched(placed) || !begins_run(slot_of(placed))) return nullptr;
+  if ((sys::word(placed) - window.base) % wire::watch_slot_bytes < sizeof(slot_header)) return nullptr;
+  const slot_header& header = static_cast<const slot_header*>(placed)[-1];
+  return header.chunk == pool_slot_chunk ? reinterpret_cast<void*>(header.usable) : nullptr;
 }
 
 namespace {

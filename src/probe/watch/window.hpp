@@ -32,6 +32,8 @@ struct slot_header {
 };
 static_assert(sizeof(slot_header) == 16);
 inline constexpr std::uint64_t slot_chunk = std::uint64_t{1} << 40;
+// A pool's chunk: `usable` is the address of the chunk that waits.
+inline constexpr std::uint64_t pool_slot_chunk = std::uint64_t{1} << 41;
 
 inline char* address_of(std::uint32_t slot) {
   return reinterpret_cast<char*>(window.base + slot * wire::watch_slot_bytes);

@@ -11,13 +11,19 @@ profile excerpt(const profile& p, const std::set<std::uint32_t>& ids) {
   result.frames = p.frames;
   result.modules = p.modules;
   result.leaks = p.leaks;
+  if (p.leaks) result.pools = p.pools;  // leaks name them
+  for (auto& pool : result.pools) pool.sites.clear();
   result.symbolized = p.symbolized;
 
   std::vector<bool> used(p.nodes.size());
-  for (const auto& stack : p.stacks) {
-    if (ids.count(stack.id) == 0) continue;
-    for (auto node = stack.node; node != 0 && !used[node]; node = p.nodes[node].parent) used[node] = true;
-  }
+  const auto use = [&](std::uint32_t node) {
+    for (; node != 0 && !used[node]; node = p.nodes[node].parent) used[node] = true;
+  };
+  for (const auto& stack : p.stacks)
+    if (ids.count(stack.id) != 0) use(stack.node);
+  if (p.leaks)
+    for (const auto& leak : p.leaks->entries)
+      if (leak.pool) use(leak.node);
   std::vector<std::uint32_t> new_node(p.nodes.size());
   std::vector<std::uint32_t> new_location(p.locations.size(), none);
   result.nodes.emplace_back();
@@ -31,6 +37,8 @@ profile excerpt(const profile& p, const std::set<std::uint32_t>& ids) {
     new_node[i] = static_cast<std::uint32_t>(result.nodes.size());
     result.nodes.push_back({new_node[parent], location == none ? none : new_location[location]});
   }
+  if (result.leaks)
+    for (auto& leak : result.leaks->entries) leak.node = leak.pool ? new_node[leak.node] : 0;
   for (const auto& stack : p.stacks) {
     if (ids.count(stack.id) == 0) continue;
     result.stacks.push_back(stack);

@@ -121,6 +121,13 @@ struct leaks_options {
 };
 int leaks(const leaks_options& options);
 
+struct watch_switch_options {
+  std::string pid;
+  bool on = false;  // start, or stop
+  bool quiet = false;
+};
+int switch_watch(const watch_switch_options& options);
+
 struct doctor_options {
   std::string program;  // optional: check whether this program can be profiled
 };

@@ -18,6 +18,8 @@ const std::vector<command_entry>& commands() {
       {"export", "--format FORMAT PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
       {"mark", "PID NAME", "name this moment of a running program"},
       {"snapshot", "PID [NAME]", "keep what every stack holds now, to compare"},
+      {"start", "PID", "watch a program for leaks from this moment on"},
+      {"stop", "PID", "end that watch; what it found is kept"},
       {"ps", "[--json]", "programs under heapledger on this machine"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
@@ -25,7 +27,7 @@ const std::vector<command_entry>& commands() {
 }
 
 bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 4> later = {"attach", "detach", "start", "stop"};
+  constexpr std::array<std::string_view, 2> later = {"attach", "detach"};
   return std::find(later.begin(), later.end(), name) != later.end();
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "tool/analyse/excerpt.hpp"
+#include "tool/analyse/leak_place.hpp"
+#include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/symbolize/symbolize.hpp"
@@ -29,6 +31,18 @@ void add(leak_entry& to, const leak_entry& other) {
   to.most_bytes = std::max(to.most_bytes, other.most_bytes);
 }
 
+// The watch names a pool site; the profile has pools, and the nodes of their sites.
+bool name_by_pool(leak_entry& entry, const std::vector<std::optional<collect::pool_place>>& places, const profile& p) {
+  const std::size_t site = entry.stack & ~leaks::pool_account;
+  if (site >= places.size() || !places[site] || places[site]->pool >= p.pools.size()) return false;
+  const auto& sites = p.pools[places[site]->pool].sites;
+  if (places[site]->site >= sites.size()) return false;
+  entry.stack = none;
+  entry.pool = places[site]->pool;
+  entry.node = sites[places[site]->site].node;
+  return true;
+}
+
 }  // namespace
 
 void name_by_stacks(leak_info& found, const collect::segment_copy& segment, const profile& p) {
@@ -39,13 +53,19 @@ void name_by_stacks(leak_info& found, const collect::segment_copy& segment, cons
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> stack_of;
   for (const auto& stack : p.stacks)
     if (stack.id < segment.account_keys.size()) stack_of.emplace(key_of(stack.id), stack.id);
+  const auto places = collect::pool_places(segment);
   std::vector<leak_entry> entries;
   for (auto& entry : found.entries) {
-    if (entry.stack >= segment.account_keys.size()) continue;
-    const auto stack = stack_of.find(key_of(entry.stack));
-    if (stack != stack_of.end()) entry.stack = stack->second;
+    if ((entry.stack & leaks::pool_account) != 0) {
+      if (!name_by_pool(entry, places, p)) continue;
+    } else {
+      if (entry.stack >= segment.account_keys.size()) continue;
+      const auto stack = stack_of.find(key_of(entry.stack));
+      if (stack != stack_of.end()) entry.stack = stack->second;
+    }
     const auto same = std::find_if(entries.begin(), entries.end(), [&](const auto& other) {
-      return other.stack == entry.stack && other.verdict == entry.verdict;
+      return other.stack == entry.stack && other.pool == entry.pool && other.node == entry.node &&
+             other.verdict == entry.verdict;
     });
     if (same == entries.end())
       entries.push_back(std::move(entry));
@@ -58,13 +78,10 @@ void name_by_stacks(leak_info& found, const collect::segment_copy& segment, cons
 shown_leaks without_suppressed(const profile& p, const std::vector<leaks::suppressions>& known) {
   shown_leaks result;
   if (!p.leaks) return result;
-  std::unordered_map<std::uint32_t, std::uint32_t> node_of;
-  for (const auto& stack : p.stacks) node_of.emplace(stack.id, stack.node);
   for (const auto& entry : p.leaks->entries) {
-    const auto node = node_of.find(entry.stack);
-    const bool is_known = node != node_of.end() && std::any_of(known.begin(), known.end(), [&](const auto& list) {
-                            return list.matches(p, node->second);
-                          });
+    const auto node = analyse::place_of(p, entry);
+    const bool is_known =
+        node && std::any_of(known.begin(), known.end(), [&](const auto& list) { return list.matches(p, *node); });
     if (is_known) {
       ++result.suppressed;
       continue;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -17,7 +18,8 @@
 #include "tool/cli/load.hpp"
 #include "tool/cli/run_messages.hpp"
 #include "tool/collect/process.hpp"
-#include "tool/leaks/segment_of.hpp"
+#include "tool/collect/programs.hpp"
+#include "tool/collect/watch_wish.hpp"
 #include "tool/leaks/watcher.hpp"
 #include "tool/leaks/witness.hpp"
 #include "tool/profile/error.hpp"
@@ -80,21 +82,57 @@ std::uint64_t after(double seconds) {
   return collect::monotonic_ns() + static_cast<std::uint64_t>(seconds * 1e9);
 }
 
+// The watch of one process, begun anew whenever the user says start.
+class live_watch {
+ public:
+  explicit live_watch(const leaks_options& options)
+      : options_(options),
+        program_(collect::await_program(static_cast<pid_t>(std::stoi(options.target)))),
+        segment_(program_.segment, collect::links::refused) {
+    begin(after(options.watch.after_s), leaks::earlier_blocks::taken_up);
+    collect::heed_wish(segment_, wish_ = collect::read_wish(segment_).wish);
+  }
+
+  leaks::watcher& watch() { return *watch_; }
+  pid_t pid() const { return program_.pid; }
+
+  // False: the user wants it to stop.
+  bool heed_user() {
+    const auto now = collect::read_wish(segment_);
+    if (now.wish == wish_) return true;
+    wish_ = now.wish;
+    if (now.wants_watch()) begin(collect::monotonic_ns(), leaks::earlier_blocks::left_alone);
+    collect::heed_wish(segment_, wish_);
+    return now.wants_watch();
+  }
+
+ private:
+  void begin(std::uint64_t begin_ns, leaks::earlier_blocks earlier) {
+    watch_.reset();  // it holds the lock
+    watch_.emplace(program_.segment, collect::links::refused, program_.pid, options_.watch.hunt, begin_ns, earlier);
+  }
+
+  const leaks_options& options_;
+  collect::running_program program_;
+  collect::segment_file segment_;
+  std::optional<leaks::watcher> watch_;
+  std::uint32_t wish_ = 0;
+};
+
 int watch_process(const leaks_options& options) {
-  const auto pid = static_cast<pid_t>(std::stoi(options.target));
   const auto known = read_suppressions(options.watch.suppressions);
-  const auto segment = leaks::segment_of(pid);
-  leaks::watcher watch(segment, collect::links::followed, pid, options.watch.hunt, after(options.watch.after_s));
+  live_watch process(options);
   listen_to_signals();
   const bool ends_alone = options.duration_s > 0;
   const std::uint64_t end_ns = ends_alone ? after(options.watch.after_s + options.duration_s) : UINT64_MAX;
   if (!options.json)
-    say(fmt::format("watching process {}{}; SIGUSR1 reports, Ctrl-C reports and ends", pid,
+    say(fmt::format("watching process {}{}; SIGUSR1 reports, Ctrl-C reports and ends", process.pid(),
                     ends_alone ? fmt::format(" for {} s", options.duration_s) : ""));
   const double report_s = options.json ? 0 : options.watch.hunt.report_s;
   std::uint64_t report_ns = report_s > 0 ? after(options.watch.after_s + report_s) : UINT64_MAX;
   bool is_alive = true;
-  while (is_alive && is_interrupted == 0) {
+  while (is_alive && is_interrupted == 0 && process.heed_user()) {
+    auto& watch = process.watch();
     const auto now_ns = collect::monotonic_ns();
     if (now_ns >= end_ns) break;
     is_alive = watch.look(now_ns);
@@ -107,6 +145,7 @@ int watch_process(const leaks_options& options) {
     }
     sleep_until(std::min({watch.due_ns(), report_ns, end_ns}));
   }
+  auto& watch = process.watch();
   if (is_alive) {
     if (options.watch.may_stop) leaks::ask_witness(watch);
     watch.stop();

@@ -25,6 +25,7 @@ int carry_out(const invocation& invocation) {
   if (const auto* options = std::get_if<export_options>(&invocation)) return export_profile(*options);
   if (const auto* options = std::get_if<html_options>(&invocation)) return html(*options);
   if (const auto* options = std::get_if<leaks_options>(&invocation)) return leaks(*options);
+  if (const auto* options = std::get_if<watch_switch_options>(&invocation)) return switch_watch(*options);
   return doctor(std::get<doctor_options>(invocation));
 }
 

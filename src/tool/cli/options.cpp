@@ -50,6 +50,8 @@ invocation parse(std::span<const std::string> given_words, const environment_loo
     if (name == "mark") return parse_mark(rest);
     if (name == "ps") return parse_ps(rest);
     if (name == "snapshot") return parse_snapshot(rest);
+    if (name == "start") return parse_start(rest);
+    if (name == "stop") return parse_stop(rest);
     if (name == "top") return parse_top(rest);
     if (name == "export") return parse_export(rest);
     if (name == "html") return parse_html(rest);

@@ -15,6 +15,8 @@ diff_options parse_diff(std::span<const std::string> given_words);
 mark_options parse_mark(std::span<const std::string> given_words);
 ps_options parse_ps(std::span<const std::string> given_words);
 mark_options parse_snapshot(std::span<const std::string> given_words);
+watch_switch_options parse_start(std::span<const std::string> given_words);
+watch_switch_options parse_stop(std::span<const std::string> given_words);
 top_options parse_top(std::span<const std::string> given_words);
 export_options parse_export(std::span<const std::string> given_words);
 html_options parse_html(std::span<const std::string> given_words);

@@ -20,7 +20,7 @@ top_options parse_top(std::span<const std::string> given_words) {
   app.add_option("PID", options.what, "a process (the only one under heapledger), or a profile")->type_name("");
   app.add_option("--interval", interval, "time between samples (1000)")->type_name("MS");
   app.add_option("--count", count, "leave after so many samples")->type_name("N");
-  app.add_option("--by", options.by, "order by live, growth, churn or peak (live)")->type_name("ORDER");
+  app.add_option("--by", options.by, "order by live, growth, churn, peak or leaks (live)")->type_name("ORDER");
   std::vector<const char*> kinds;
   for (const auto& each : live::views()) kinds.push_back(each.name);
   app.add_option("--per", options.per, fmt::format("what a row is: {} (stack)", fmt::join(kinds, ", ")))
@@ -32,7 +32,7 @@ top_options parse_top(std::span<const std::string> given_words) {
   if (app.count("--interval") != 0) options.interval_ms = number_value("--interval", interval, 10, 3'600'000);
   if (app.count("--count") != 0) options.count = number_value("--count", count, 1, UINT32_MAX);
   if (app.count("--top") != 0) options.top = number_value("--top", rows, 1, 1'000'000);
-  if (app.count("--by") != 0) choice_value("--by", options.by, {"live", "growth", "churn", "peak"});
+  if (app.count("--by") != 0) choice_value("--by", options.by, {"live", "growth", "churn", "peak", "leaks"});
   if (app.count("--per") != 0) choice_value("--per", options.per, kinds);
   for (const auto& each : live::views())
     for (std::size_t by = 0; by < std::size(live::order_names); ++by)

@@ -164,22 +164,19 @@ int run_checked(const run_options& options) {
 
   collect::held_signals signals;
   profile_writer* retiring = nullptr;
-  run_leak_watch leak_watch(options.leak_watch);
+  run_leak_watch leak_watch(options.leak_watch, options.leaks);
   collect::session_options watching{.interval_ms = options.interval_ms,
                                     .retire = [&](const auto& images) { retiring->write_early(images); },
-                                    .look = {}};
-  if (options.leaks) watching.look = [&](const auto& image, auto now_ns) { leak_watch.look(image, now_ns); };
+                                    .look = [&](const auto& image, auto now_ns) { leak_watch.look(image, now_ns); }};
   collect::session session(directory.path(), std::move(watching));
   const pid_t root = collect::launch(options.command, environment, signals);
   if (!options.quiet) say(fmt::format("counting every allocation of {} (pid {})", options.command[0], root));
   profile_writer writer(names, root);
   retiring = &writer;
-  if (options.leaks) {
-    writer.complete_by([&](const auto& image, profile& of) { leak_watch.complete(image, of); });
-    writer.read_by([&](const auto& written, const profile& of) { leak_watch.read(written, of); });
-  }
+  writer.complete_by([&](const auto& image, profile& of) { leak_watch.complete(image, of); });
+  writer.read_by([&](const auto& written, const profile& of) { leak_watch.read(written, of); });
   const int status = watch_and_write(options, root, session, signals, directory, writer);
-  return options.leaks ? leak_watch.finish(options.quiet, status) : status;
+  return leak_watch.finish(options.quiet, status);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "tool/cli/run_messages.hpp"
 #include "tool/collect/process.hpp"
+#include "tool/collect/watch_wish.hpp"
 #include "tool/leaks/witness.hpp"
 #include "tool/profile/error.hpp"
 #include "tool/report/leaks_text.hpp"
@@ -22,22 +23,48 @@ constexpr std::uint64_t witness_cost_share = 200;
 
 }  // namespace
 
-run_leak_watch::run_leak_watch(const leak_watch_options& options)
+run_leak_watch::run_leak_watch(const leak_watch_options& options, bool from_the_start)
     : options_(options),
+      from_the_start_(from_the_start),
       known_(read_suppressions(options.suppressions)),
       report_ns_(static_cast<std::uint64_t>(options.hunt.report_s * 1e9)) {}
 
+void run_leak_watch::begin(watched& here, const collect::process_watch& image, std::uint64_t begin_ns,
+                           leaks::earlier_blocks earlier) const {
+  here.watch.reset();  // it holds the lock
+  here.watch = std::make_unique<leaks::watcher>(image.segment_path(), collect::links::refused, image.pid(),
+                                                options_.hunt, begin_ns, earlier);
+  here.is_stopped = false;
+  here.witness_due_ns = here.report_due_ns = 0;
+  here.asked_blocks = 0;
+}
+
+void run_leak_watch::heed_user(watched& here, const collect::process_watch& image) const {
+  const auto now = collect::read_wish(*image.segment());
+  if (now.wish == here.wish) return;
+  here.wish = now.wish;
+  if (now.wants_watch()) {
+    begin(here, image, collect::monotonic_ns(), leaks::earlier_blocks::left_alone);
+  } else if (here.watch && !here.is_stopped) {
+    if (options_.may_stop) leaks::ask_witness(*here.watch);
+    here.watch->stop();
+    here.is_stopped = true;
+  }
+  collect::heed_wish(*image.segment(), here.wish);
+}
+
 void run_leak_watch::look(const collect::process_watch& image, std::uint64_t now_ns) {
-  auto [at, is_new] = watched_.try_emplace(image.segment_path());
-  auto& here = at->second;
+  if (image.segment() == nullptr) return;
+  const bool is_known = watched_.count(image.segment_path()) != 0;
+  if (!is_known && !from_the_start_ && !collect::read_wish(*image.segment()).is_new()) return;
+  auto& here = watched_[image.segment_path()];
   if (here.has_ended || !here.trouble.empty()) return;
   try {
-    if (!here.watch) {
-      if (!collect::segment_file::is_ready(image.segment_path(), collect::links::refused)) return;
-      here.watch = std::make_unique<leaks::watcher>(
-          image.segment_path(), collect::links::refused, image.pid(), options_.hunt,
-          options_.after_s > 0 ? now_ns + static_cast<std::uint64_t>(options_.after_s * 1e9) : 0);
-    }
+    if (!is_known && from_the_start_)
+      begin(here, image, options_.after_s > 0 ? now_ns + static_cast<std::uint64_t>(options_.after_s * 1e9) : 0,
+            leaks::earlier_blocks::taken_up);
+    heed_user(here, image);
+    if (!here.watch || here.is_stopped) return;
     here.has_ended = !here.watch->look(collect::monotonic_ns());
     if (!here.has_ended) ask_and_tell(here);
   } catch (const input_error& error) {
@@ -72,7 +99,7 @@ void run_leak_watch::complete(const collect::process_watch& image, profile& of) 
   if (here.watch) {
     if (image.now() == collect::process_watch::state::running)
       here.watch->stop();
-    else
+    else if (!here.is_stopped)
       here.watch->look_at_end();
     info = here.watch->found();
     const collect::segment_file file(image.segment_path(), collect::links::refused);
@@ -83,6 +110,7 @@ void run_leak_watch::complete(const collect::process_watch& image, profile& of) 
 }
 
 void run_leak_watch::read(const written_profile& written, const profile& of) {
+  if (!of.leaks) return;
   const auto shown = without_suppressed(of, known_);
   places_ += shown.leaks;
   bytes_ += shown.leaked_bytes;

@@ -1,4 +1,5 @@
-// The leak watch of a run: one watcher for each process under heapledger.
+// The leak watch of a run: one watcher for each process under heapledger, from its first moment on (`run --leaks`) or
+// from that on which `heapledger start PID` says.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace heapledger::cli {
 class run_leak_watch {
  public:
   // Throws input_error: suppressions that cannot be read.
-  explicit run_leak_watch(const leak_watch_options& options);
+  run_leak_watch(const leak_watch_options& options, bool from_the_start);
 
   void look(const collect::process_watch& image, std::uint64_t now_ns);
   void complete(const collect::process_watch& image, profile& of);
@@ -29,15 +30,21 @@ class run_leak_watch {
   struct watched {
     std::unique_ptr<leaks::watcher> watch;  // none once it failed
     std::string trouble;
+    std::uint32_t wish = 0;
+    bool is_stopped = false;  // by the user: what was found stays
     bool has_ended = false;
     std::uint64_t witness_due_ns = 0;
     std::size_t asked_blocks = 0;
     std::uint64_t report_due_ns = 0;
   };
 
+  void begin(watched& here, const collect::process_watch& image, std::uint64_t begin_ns,
+             leaks::earlier_blocks earlier) const;
+  void heed_user(watched& here, const collect::process_watch& image) const;
   void ask_and_tell(watched& here) const;
 
   leak_watch_options options_;
+  bool from_the_start_;
   std::vector<leaks::suppressions> known_;
   std::uint64_t report_ns_;                 // 0: at the end only
   std::map<std::string, watched> watched_;  // by segment

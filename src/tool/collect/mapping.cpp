@@ -42,7 +42,6 @@ class line_parser {
 // 7f0-7f1 rw-p 00000000 08:01 1234    name
 std::optional<mapping> parse_mapping(std::string_view line) {
   mapping map;
-  std::uint64_t offset = 0;
   unsigned major_number = 0;
   unsigned minor_number = 0;
   std::uint64_t inode = 0;
@@ -50,7 +49,7 @@ std::optional<mapping> parse_mapping(std::string_view line) {
   if (!parser.number(map.start, 16) || !parser.literal('-') || !parser.number(map.end, 16) || !parser.literal(' '))
     return {};
   const auto rights = parser.take(4);
-  if (rights.size() != 4 || !parser.literal(' ') || !parser.number(offset, 16) || !parser.literal(' ') ||
+  if (rights.size() != 4 || !parser.literal(' ') || !parser.number(map.offset, 16) || !parser.literal(' ') ||
       !parser.number(major_number, 16) || !parser.literal(':') || !parser.number(minor_number, 16) ||
       !parser.literal(' ') || !parser.number(inode, 10) || map.end < map.start)
     return {};

@@ -13,6 +13,7 @@ namespace heapledger::collect {
 struct mapping {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
+  std::uint64_t offset = 0;  // into the file
   bool readable = false;
   bool writable = false;
   bool is_shared = false;

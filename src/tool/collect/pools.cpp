@@ -1,6 +1,7 @@
 #include "tool/collect/pools.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace heapledger::collect {
 namespace {
@@ -50,6 +51,27 @@ class kind_sum {
 
 }  // namespace
 
+std::vector<std::optional<pool_place>> pool_places(const segment_copy& segment) {
+  std::vector<std::optional<pool_place>> places(segment.pool_sites.size());
+  std::vector<std::uint32_t> counts(segment.pool_kinds.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto& site = segment.pool_sites[i];
+    if (site.kind == 0 || site.kind >= counts.size() || bounded(site.allocations) == 0) continue;
+    places[i] = {site.kind - 1, counts[site.kind]++};
+  }
+  return places;
+}
+
+std::vector<wire::pool_site> copy_pool_sites(const segment_file& file) {
+  constexpr std::uint32_t limit = 1u << 22;
+  std::uint32_t count = 0;
+  if (!file.read_at(offsetof(wire::segment_header, pool_site_count), &count, sizeof count)) return {};
+  const auto& region = file.header().pool_sites;
+  std::vector<wire::pool_site> sites(std::min<std::uint64_t>({count, region.capacity, limit}));
+  if (!file.read_at(region.offset, sites.data(), sites.size() * sizeof sites[0])) return {};
+  return sites;
+}
+
 void add_pools(const segment_copy& segment, std::span<const std::uint32_t> nodes, profile& to) {
   std::vector<kind_sum> sums;
   for (const auto& kind : segment.pool_kinds) sums.emplace_back(kind.ended);
@@ -65,10 +87,11 @@ void add_pools(const segment_copy& segment, std::span<const std::uint32_t> nodes
     info.opened = bounded(named.opened);
     info.closed = std::min(bounded(named.closed), info.opened);
   }
-  for (std::size_t i = 0; i < segment.pool_sites.size(); ++i) {
+  const auto places = pool_places(segment);
+  for (std::size_t i = 0; i < places.size(); ++i) {
     const auto& site = segment.pool_sites[i];
-    if (site.kind == 0 || site.kind >= sums.size() || bounded(site.allocations) == 0) continue;
-    to.pools[first + site.kind - 1].sites.push_back(
+    if (!places[i]) continue;
+    to.pools[first + places[i]->pool].sites.push_back(
         {.node = nodes[i],
          .allocations = site.allocations,
          .allocated_bytes = bounded(site.allocated_bytes),

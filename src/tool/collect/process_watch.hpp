@@ -33,6 +33,7 @@ class process_watch {
   const unique_fd& pidfd() const { return pidfd_; }
   state now() const { return state_; }
   std::uint64_t resident_bytes() const { return resident_bytes_; }  // of the segment, as of the end
+  const segment_file* segment() const { return segment_.get(); }    // null before it is made, and after the end
 
   // Opens the segment when its writer has made it. Costs nothing once it is open.
   void try_open();

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <ctime>
 #include <memory>
 #include <string_view>
 
@@ -83,6 +84,20 @@ std::optional<running_program> find_program(pid_t pid) {
   const ssize_t length = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), exe, sizeof exe);
   if (length > 0) found->exe.assign(exe, static_cast<std::size_t>(length));
   return found;
+}
+
+running_program await_program(pid_t pid) {
+  constexpr int waits = 200;
+  for (int wait = 0;; ++wait) {
+    if (auto program = find_program(pid)) return *program;
+    const auto maps = read_proc_file(fmt::format("/proc/{}/maps", pid), maps_limit);
+    if (wait == waits || maps.find("/libheapledger.so") == std::string::npos) break;
+    const timespec moment{0, 10'000'000};
+    ::nanosleep(&moment, nullptr);
+  }
+  if (!process_exists(pid)) throw input_error(fmt::format("there is no process {}", pid));
+  throw input_error(fmt::format("process {}", pid), "it is not under heapledger, or not yours to look at",
+                    "start it with: heapledger run -- PROGRAM");
 }
 
 std::vector<running_program> find_programs() {

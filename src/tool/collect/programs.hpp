@@ -21,6 +21,9 @@ struct running_program {
 
 std::vector<running_program> find_programs();  // by pid
 std::optional<running_program> find_program(pid_t pid);
+// Waits for a moment where a program has the probe and is just making its segment. Throws input_error: there is no such
+// process, or it is not under heapledger.
+running_program await_program(pid_t pid);
 
 bool process_exists(pid_t pid);
 

@@ -216,8 +216,6 @@ segment_copy copy_segment(const segment_file& file) {
   read_region(file, header.markers, header.marker_count, copy.markers);
   read_region(file, header.snapshots, header.snapshot_bytes, copy.snapshots);
   copy.outside_markers = read_outside_markers(file.path());
-  read_region(file, header.pool_kinds, header.pool_kind_count, copy.pool_kinds);
-  read_region(file, header.pools, header.pool_count, copy.pools);
   read_region(file, header.pool_sites, header.pool_site_count, copy.pool_sites);
   read_region(file, header.freers, header.freer_count, copy.freers);
   read_region(file, header.writer_books, header.writer_count, copy.writer_books);
@@ -234,6 +232,8 @@ void refresh_segment(const segment_file& file, segment_copy& copy) {
   read_region(file, header.threads, header.thread_count, copy.threads);
   read_region(file, header.modules, header.module_count, copy.modules);
   read_region(file, header.scopes, header.scope_count, copy.scopes);
+  read_region(file, header.pool_kinds, header.pool_kind_count, copy.pool_kinds);
+  read_region(file, header.pools, header.pool_count, copy.pools);
   read_growth(file, header.strings, header.string_bytes, copy.strings);
 }
 

@@ -115,13 +115,24 @@ void watch_control::cover_marks(std::uint32_t account) {
 }
 
 void watch_control::mark(std::uint32_t account, std::uint32_t value) {
-  write(segment_.header().watch_marks.offset + account * sizeof(std::uint32_t), &value, sizeof value);
+  write(mark_offset(account), &value, sizeof value);
+  if ((account & wire::watch_pool_site) != 0) return;  // looked at for every chunk
   HEAPLEDGER_SET(mark_sequence, asked_.mark_sequence + 1);
+}
+
+// A pool site's mark is in the site.
+std::uint64_t watch_control::mark_offset(std::uint32_t account) const {
+  const auto& header = segment_.header();
+  if (const auto site = account & ~wire::watch_pool_site; site != account)
+    return header.pool_sites.offset + site * sizeof(wire::pool_site) + offsetof(wire::pool_site, mark);
+  return header.watch_marks.offset + account * sizeof(std::uint32_t);
 }
 
 bool watch_control::suspect(std::uint32_t account, double chance, std::uint32_t most) {
   const auto& header = segment_.header();
-  if (account >= header.watch_marks.capacity) return false;
+  const bool is_site = (account & wire::watch_pool_site) != 0;
+  const auto marks = is_site ? header.pool_sites.capacity : header.watch_marks.capacity;
+  if ((account & ~wire::watch_pool_site) >= marks) return false;
   const auto found = index_of_.find(account);
   const std::uint32_t index = found != index_of_.end() ? found->second : asked_.suspect_count;
   if (index >= header.watch_suspects.capacity) return false;
@@ -137,15 +148,28 @@ bool watch_control::suspect(std::uint32_t account, double chance, std::uint32_t 
     HEAPLEDGER_SET(suspect_count, index + 1);
     index_of_.emplace(account, index);
   }
-  cover_marks(account);
+  if (!is_site) cover_marks(account);
   std::uint32_t now = 0;
-  if (!segment_.read_at(header.watch_marks.offset + account * sizeof now, &now, sizeof now) || now != index + 1)
-    mark(account, index + 1);
+  if (!segment_.read_at(mark_offset(account), &now, sizeof now) || now != index + 1) mark(account, index + 1);
   return true;
 }
 
 void watch_control::acquit(std::uint32_t account) {
-  if (index_of_.count(account) != 0 && account < asked_.mark_count) mark(account, 0);
+  const bool is_site = (account & wire::watch_pool_site) != 0;
+  if (index_of_.count(account) != 0 && (is_site || account < asked_.mark_count)) mark(account, 0);
+}
+
+void watch_control::conclude(std::uint32_t account, const watch_conclusion& said) {
+  const auto found = index_of_.find(account);
+  if (found == index_of_.end()) return;
+  auto& before = concluded_[account];
+  if (before == said) return;
+  before = said;
+  const std::uint64_t bytes[2] = {said.lost_bytes, said.lost_bytes_per_hour};
+  static_assert(offsetof(wire::watch_suspect, lost_bytes_per_hour) ==
+                offsetof(wire::watch_suspect, lost_bytes) + sizeof bytes[0]);
+  write(suspect_offset(found->second) + offsetof(wire::watch_suspect, lost_bytes), bytes, sizeof bytes);
+  write(suspect_offset(found->second) + offsetof(wire::watch_suspect, verdict), &said.verdict, sizeof said.verdict);
 }
 
 bool watch_control::arm(std::span<const wire::watch_arm> wanted) {

@@ -26,6 +26,14 @@ struct watched_slot {
   wire::watch_slot record{};
 };
 
+struct watch_conclusion {
+  wire::watch_verdict verdict = wire::watch_verdict::none;
+  std::uint64_t lost_bytes = 0;
+  std::uint64_t lost_bytes_per_hour = 0;
+  bool operator==(const watch_conclusion&) const = default;
+};
+
+// An account is one of malloc's, or wire::watch_pool_site | a pool site.
 class watch_control {
  public:
   // Throws input_error: not a segment, not ours to write, or another tool watches this process.
@@ -39,6 +47,8 @@ class watch_control {
   // False: there is no room for another suspect. Heeded after publish().
   bool suspect(std::uint32_t account, double chance, std::uint32_t most);
   void acquit(std::uint32_t account);
+  // Says of a suspect, for other tools, what is known of it now.
+  void conclude(std::uint32_t account, const watch_conclusion& said);
   // False: the program has not done what it was asked last. Heeded after publish().
   bool arm(std::span<const wire::watch_arm> wanted);
   void publish();
@@ -63,11 +73,13 @@ class watch_control {
   void cover_marks(std::uint32_t account);
   void mark(std::uint32_t account, std::uint32_t value);
   std::uint64_t suspect_offset(std::uint32_t index) const;
+  std::uint64_t mark_offset(std::uint32_t account) const;
 
   segment_file segment_;
   unique_fd fd_;
   wire::watch_request asked_{};
   std::unordered_map<std::uint32_t, std::uint32_t> index_of_;  // account to suspect
+  std::unordered_map<std::uint32_t, watch_conclusion> concluded_;
 };
 
 // A probability as `chance` says it, and back. 0 cannot be said: use `most` = 0.

@@ -17,12 +17,24 @@ std::uint64_t key_of(std::uint32_t slot, std::uint32_t serial) {
 
 }  // namespace
 
+exact_counts& hunt::known(std::uint32_t account) {
+  auto& of_kind = known_[(account & pool_account) != 0 ? 1 : 0];
+  const std::size_t index = account & ~pool_account;
+  if (of_kind.size() <= index) of_kind.resize(index + 1);
+  return of_kind[index];
+}
+
+exact_counts hunt::known_of(std::uint32_t account) const {
+  const auto& of_kind = known_[(account & pool_account) != 0 ? 1 : 0];
+  const std::size_t index = account & ~pool_account;
+  return index < of_kind.size() ? of_kind[index] : exact_counts{};
+}
+
 study& hunt::study_of(std::uint32_t account, double now_s) {
   const auto found = studies_.find(account);
   if (found != studies_.end()) return found->second;
   const double window_s = options_.suspicious_s.value_or(hunt_options::first_suspicious_s) / windows_until_suspicious;
-  const auto first = account < known_.size() ? known_[account] : exact_counts{};
-  return studies_.try_emplace(account, now_s, window_s, first).first->second;
+  return studies_.try_emplace(account, now_s, window_s, known_of(account)).first->second;
 }
 
 void hunt::see_counts(double now_s, std::span<const account_counts> all) {
@@ -31,8 +43,7 @@ void hunt::see_counts(double now_s, std::span<const account_counts> all) {
   double activity = 0;
   for (const auto& entry : all) activity += static_cast<double>(entry.counts.allocations);
   for (const auto& entry : all) {
-    if (known_.size() <= entry.account) known_.resize(entry.account + std::size_t{1});
-    auto& known = known_[entry.account];
+    auto& known = this->known(entry.account);
     const auto found = studies_.find(entry.account);
     const bool changed = known != entry.counts;
     // A stack that nothing happens to is not looked at, and one that never held anything has no study.

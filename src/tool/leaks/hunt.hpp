@@ -16,6 +16,9 @@
 
 namespace heapledger::leaks {
 
+// An account's number, or pool_account | that of a place that takes chunks from pools.
+inline constexpr std::uint32_t pool_account = std::uint32_t{1} << 31;
+
 struct account_counts {
   std::uint32_t account = 0;
   exact_counts counts;
@@ -78,7 +81,9 @@ class hunt {
   double began_s_ = -1;
   double last_s_ = 0;
   std::uint64_t looks_ = 0;
-  std::vector<exact_counts> known_;  // by account, as last seen
+  exact_counts& known(std::uint32_t account);
+  exact_counts known_of(std::uint32_t account) const;  // of any number: nothing, where it is none
+  std::vector<exact_counts> known_[2];                 // by account, and by pool site, as last seen
   std::unordered_map<std::uint32_t, study> studies_;
   std::unordered_map<std::uint32_t, place> places_;  // by slot
   std::unordered_map<std::uint32_t, double> chances_;

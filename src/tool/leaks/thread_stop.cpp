@@ -33,6 +33,21 @@ std::set<pid_t> threads_of(pid_t pid) {
   return result;
 }
 
+// Why the kernel does not let us, and what would help.
+std::string obstacle_words(pid_t pid, int error) {
+  const auto reason = fmt::format("the program may not be stopped ({})", std::strerror(error));
+  if (error != EPERM) return reason;
+  const auto status = collect::read_proc_file(fmt::format("/proc/{}/status", pid), 1 << 16);
+  if (const auto at = status.find("TracerPid:\t"); at != std::string::npos && status[at + 11] != '0')
+    return reason + ": a debugger is at it";
+  const auto scope = collect::read_proc_file("/proc/sys/kernel/yama/ptrace_scope", 16);
+  if (!scope.empty() && scope[0] == '1')
+    return reason +
+           ": kernel.yama.ptrace_scope is 1. Let the one who started it look, with heapledger start PID, or be root";
+  return reason + (scope.empty() || scope[0] == '0' ? ": be its user, or root"
+                                                    : ": kernel.yama.ptrace_scope forbids it. Be root");
+}
+
 // A signal that came meanwhile is given to the thread when it goes on.
 int signal_to_give(int status) {
   const int signal = WSTOPSIG(status);
@@ -55,7 +70,7 @@ frozen_registers read_registers(pid_t pid) {
         seized.push_back(tid);
         found_new = true;
       } else if (errno != ESRCH) {
-        result.obstacle = fmt::format("the program may not be stopped ({})", std::strerror(errno));
+        result.obstacle = obstacle_words(pid, errno);
       }
     }
     if (!result.obstacle.empty()) break;

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "tool/collect/books.hpp"
+#include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/profile/error.hpp"
 
@@ -15,6 +16,7 @@ constexpr std::uint64_t ns_per_s = 1'000'000'000;
 constexpr std::uint64_t lease_ns = 10 * ns_per_s;
 constexpr std::uint64_t longest_pause_ns = ns_per_s;
 constexpr std::uint64_t shortest_pause_ns = 20'000'000;
+constexpr std::uint64_t telling_pause_ns = ns_per_s / 2;
 constexpr std::uint64_t looks_per_deadline = 10;
 constexpr std::uint64_t cost_share = 50;  // a look may take a fiftieth of the time
 
@@ -51,6 +53,20 @@ const char* name_of(verdict says) {
       break;
   }
   return "suspect";
+}
+
+wire::watch_verdict word_of(verdict says) {
+  switch (says) {
+    case verdict::leak:
+      return wire::watch_verdict::leak;
+    case verdict::retention:
+      return wire::watch_verdict::retention;
+    case verdict::suspect:
+      return wire::watch_verdict::suspect;
+    case verdict::none:
+      break;
+  }
+  return wire::watch_verdict::none;
 }
 
 const char* obstacle_words(wire::watch_obstacle obstacle) {
@@ -106,13 +122,14 @@ leak_entry to_entry(const finding& found) {
 }  // namespace
 
 watcher::watcher(const std::string& segment, collect::links how, pid_t pid, const hunt_options& options,
-                 std::uint64_t begin_ns)
+                 std::uint64_t begin_ns, earlier_blocks earlier)
     : pid_(pid),
       control_(segment, how),
       pages_(pid),
       options_(options),
       hunt_(options),
       begin_ns_(begin_ns),
+      earlier_(earlier),
       due_ns_(begin_ns) {
   if (!pages_.is_open())
     throw input_error("/proc/" + std::to_string(pid) + "/pagemap", pages_.why_not(),
@@ -131,6 +148,7 @@ bool watcher::look(std::uint64_t now_ns) {
   if (!look_at_slots(seconds(now_ns))) return false;
   last_ns_ = now_ns;
   ask(now_ns);
+  if (now_ns >= telling_due_ns_) tell(now_ns);
   const auto cost_ns = collect::monotonic_ns() - now_ns;
   due_ns_ = now_ns + std::max(pause_of(options_), cost_ns * cost_share);
   return true;
@@ -143,6 +161,16 @@ std::vector<account_counts> watcher::read_counts() const {
     const auto& sum = sums.accounts[account];
     if (sum.allocations == 0) continue;
     result.push_back({account, {sum.allocations, sum.allocated_bytes, sum.live_blocks(), sum.live_bytes()}});
+  }
+  static_assert(pool_account == wire::watch_pool_site);
+  const auto sites = collect::copy_pool_sites(control_.segment());
+  for (std::uint32_t i = 1; i < sites.size(); ++i) {
+    const auto& site = sites[i];
+    const auto live = [](std::uint64_t came, std::uint64_t went) { return static_cast<std::int64_t>(came - went); };
+    if (site.allocations == 0) continue;
+    result.push_back({pool_account | i,
+                      {site.allocations, site.allocated_bytes, live(site.allocations, site.frees),
+                       live(site.allocated_bytes, site.freed_bytes)}});
   }
   return result;
 }
@@ -179,10 +207,15 @@ bool watcher::look_at_slots(double now_s) {
   if (present.empty() && answer_.slot_count != 0) return false;
   slots_ = control_.slots();
   std::vector<slot_view> views;
+  left_alone_.clear();
   auto earlier = before.begin();
   for (const auto& [index, slot] : slots_) {
     const bool is_apart = slot.state == wire::watch_slot_state::apart;
     if (slot.state != wire::watch_slot_state::live && !is_apart) continue;
+    if (earlier_ == earlier_blocks::left_alone && slot.born_ns < began_ns_) {
+      left_alone_[slot.account] += is_apart ? 0 : 1;
+      continue;
+    }
     while (earlier != before.end() && earlier->index < index) ++earlier;
     const bool same = earlier != before.end() && earlier->index == index && earlier->record.serial == slot.serial &&
                       earlier->record.state == slot.state && earlier->record.armed_ns == slot.armed_ns;
@@ -206,8 +239,10 @@ bool watcher::look_at_slots(double now_s) {
 
 void watcher::ask(std::uint64_t now_ns) {
   for (const auto& change : hunt_.take_rates()) {
+    const auto taken = left_alone_.find(change.account);
     if (change.chance > 0)
-      control_.suspect(change.account, change.chance, options_.per_stack);
+      control_.suspect(change.account, change.chance,
+                       options_.per_stack + (taken == left_alone_.end() ? 0 : taken->second));
     else
       control_.acquit(change.account);
   }
@@ -218,6 +253,22 @@ void watcher::ask(std::uint64_t now_ns) {
   collect::watch_limits limits;
   limits.blocks = options_.in_all;
   control_.start(limits, now_ns + lease_ns);
+}
+
+// For `heapledger top` and whoever else looks at the segment.
+void watcher::tell(std::uint64_t now_ns) {
+  telling_due_ns_ = now_ns + telling_pause_ns;
+  std::unordered_set<std::uint32_t> named;
+  for (const auto& found : hunt_.findings(seconds(now_ns))) {
+    control_.conclude(found.account,
+                      {.verdict = word_of(found.says),
+                       .lost_bytes = static_cast<std::uint64_t>(whole(found.lost.bytes.value)),
+                       .lost_bytes_per_hour = static_cast<std::uint64_t>(whole(found.bytes_per_hour.value))});
+    named.insert(found.account);
+  }
+  for (const auto account : told_)
+    if (named.count(account) == 0) control_.conclude(account, {});
+  told_ = std::move(named);
 }
 
 leak_info watcher::found() const {

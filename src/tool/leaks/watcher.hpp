@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tool/collect/watch_control.hpp"
@@ -16,12 +18,16 @@
 
 namespace heapledger::leaks {
 
+// Blocks that an earlier watch put into slots: a watch that goes on with that one takes them up, one that was begun by
+// a start signal has nothing to do with them.
+enum class earlier_blocks { taken_up, left_alone };
+
 class watcher {
  public:
   // Throws input_error. The watch begins at the first look after `begin_ns` (CLOCK_MONOTONIC): what lives then is not
   // its business. 0: it begins with the process.
   watcher(const std::string& segment, collect::links how, pid_t pid, const hunt_options& options,
-          std::uint64_t begin_ns);
+          std::uint64_t begin_ns, earlier_blocks earlier = earlier_blocks::taken_up);
 
   // A look, if one is due. False: the process cannot be looked at any more.
   bool look(std::uint64_t now_ns);
@@ -46,6 +52,7 @@ class watcher {
     std::uint64_t bytes = 0;
   };
   std::vector<stale_block> stale_blocks() const;
+  std::vector<collect::watched_slot> slots_now() const { return control_.slots(); }
   void set_witness(const reachability_info& result, const std::vector<bool>& unreachable,
                    const std::vector<stale_block>& blocks);
 
@@ -54,6 +61,7 @@ class watcher {
   void look_at_ends();
   bool look_at_slots(double now_s);
   void ask(std::uint64_t now_ns);
+  void tell(std::uint64_t now_ns);
 
   pid_t pid_;
   collect::watch_control control_;
@@ -61,9 +69,13 @@ class watcher {
   hunt_options options_;
   hunt hunt_;
   std::uint64_t begin_ns_;
+  earlier_blocks earlier_;
+  std::unordered_map<std::uint32_t, std::uint32_t> left_alone_;  // slots that earlier blocks hold, by account
   std::uint64_t began_ns_ = 0;
   std::uint64_t last_ns_ = 0;
   std::uint64_t due_ns_ = 0;
+  std::uint64_t telling_due_ns_ = 0;
+  std::unordered_set<std::uint32_t> told_;  // accounts of which the segment says something
   std::int64_t began_realtime_ns_ = 0;
   wire::watch_answer answer_{};
   std::vector<collect::watched_slot> slots_;

@@ -5,8 +5,8 @@
 #include <sys/uio.h>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "tool/collect/mapping.hpp"
 #include "tool/collect/process.hpp"
@@ -19,29 +19,57 @@ namespace {
 constexpr std::size_t piece_bytes = 1 << 20;
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t maps_limit = std::size_t{64} << 20;
+constexpr std::uint64_t block_limit = std::uint64_t{64} << 20;  // none that is watched is larger
 constexpr int searches = 2;
 
-struct memory_part {
+// A stretch of one file in the program's memory.
+struct view {
   address_range range;
-  bool is_slots = false;
+  std::uint64_t offset = 0;
+  ino_t inode = 0;
 };
 
 // What the program can keep a pointer in: all that it can write to, but for our own books. Those are left out of core
 // dumps, which is how they are known where the kernel gives mappings no names.
-std::vector<memory_part> parts_of(pid_t pid, const address_range& slots, bool& is_readable) {
-  std::vector<memory_part> parts;
+struct memory_parts {
+  bool is_readable = false;
+  std::vector<address_range> plain;
+  std::vector<address_range> apart;  // slots that a fork made private: inherited blocks are in them, and holes
+  std::vector<view> watched;         // slots, as the program sees them
+  std::vector<view> beside;          // the same files, where reading is no access that anybody looks for
+};
+
+memory_parts parts_of(pid_t pid, const address_range& slots) {
+  memory_parts parts;
   const auto maps = collect::read_proc_file(fmt::format("/proc/{}/smaps", pid), maps_limit);
-  is_readable = !maps.empty();
+  parts.is_readable = !maps.empty();
   collect::for_each_mapping(maps, [&](const collect::mapping& map, std::string_view details) {
+    if (!map.readable || !map.writable) return;
+    const address_range range{map.start, map.end};
     const bool in_slots = map.start >= slots.start && map.start < slots.end;
+    if (map.name.starts_with("/memfd:heapledger-watch")) {
+      if (in_slots && !map.is_shared) parts.apart.push_back(range);
+      if (in_slots == map.is_shared)
+        (in_slots ? parts.watched : parts.beside).push_back({range, map.offset, map.inode});
+      return;
+    }
     const bool is_books = map.name.starts_with("[anon:heapledger") || map.name.starts_with("/dev/") ||
                           (map.inode == 0 && collect::has_vm_flag(details, "dd"));
-    // Of the slots only the shared mapping: reading holes through the other would fill them.
-    const bool is_spare = map.name.starts_with("/memfd:heapledger-watch") && !map.is_shared;
-    if (map.readable && map.writable && !is_books && !is_spare && map.is_shared == in_slots)
-      parts.push_back({{map.start, map.end}, in_slots});
+    if (!is_books && !map.is_shared) parts.plain.push_back(range);
   });
   return parts;
+}
+
+// The same bytes, where no one watches.
+std::optional<std::uint64_t> beside(const memory_parts& parts, std::uint64_t address) {
+  for (const auto& seen : parts.watched) {
+    if (address < seen.range.start || address >= seen.range.end) continue;
+    const auto at = address - seen.range.start + seen.offset;
+    for (const auto& other : parts.beside)
+      if (other.inode == seen.inode && at >= other.offset && at - other.offset < other.range.end - other.range.start)
+        return other.range.start + (at - other.offset);
+  }
+  return {};
 }
 
 class searcher {
@@ -52,19 +80,40 @@ class searcher {
   std::uint64_t searched_bytes() const { return searched_bytes_; }
   bool lacks_slots() const { return lacks_slots_; }
 
-  void search(const memory_part& part) {
-    if (!part.is_slots) {
-      for (auto at = part.range.start; at < part.range.end; at += piece_bytes) read_piece(at, part.range.end);
-      return;
+  void search(const memory_parts& parts, std::span<const collect::watched_slot> slots) {
+    for (const auto& part : parts.plain) read_range(part);
+    for (const auto& part : parts.apart) read_present(part);
+    for (const auto& slot : slots) {
+      const auto& record = slot.record;
+      const auto bytes = std::min<std::uint64_t>(record.bytes, block_limit);
+      if (record.state == wire::watch_slot_state::apart) read_range({record.address, record.address + bytes});
+      if (record.state != wire::watch_slot_state::live) continue;
+      const auto at = beside(parts, record.address);
+      lacks_slots_ = lacks_slots_ || !at;
+      if (at) read_range({*at, *at + bytes});
     }
-    // Through the program's own mapping a read would be an access.
-    const auto name = fmt::format("/proc/{}/map_files/{:x}-{:x}", pid_, part.range.start, part.range.end);
-    const collect::unique_fd file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
-    lacks_slots_ = lacks_slots_ || !file;
-    if (file) search_file(file.get());
   }
 
  private:
+  void read_range(const address_range& range) {
+    for (auto at = range.start; at < range.end; at += piece_bytes) read_piece(at, range.end);
+  }
+
+  // Pages that this process has touched since it was forked: a pointer to a block that is younger can be nowhere else.
+  void read_present(const address_range& range) {
+    constexpr std::uint64_t present_or_swapped = std::uint64_t{3} << 62;
+    const collect::unique_fd pages(::open(fmt::format("/proc/{}/pagemap", pid_).c_str(), O_RDONLY | O_CLOEXEC));
+    std::vector<std::uint64_t> entries(4096);
+    for (auto at = range.start; at < range.end; at += entries.size() * page_bytes) {
+      const auto count = std::min<std::uint64_t>(entries.size(), (range.end - at) / page_bytes);
+      const auto offset = static_cast<off_t>(at / page_bytes * sizeof entries[0]);
+      const ssize_t got = ::pread(pages.get(), entries.data(), count * sizeof entries[0], offset);
+      lacks_slots_ = lacks_slots_ || got < 0;
+      for (std::size_t i = 0; got > 0 && i < static_cast<std::size_t>(got) / sizeof entries[0]; ++i)
+        if ((entries[i] & present_or_swapped) != 0) read_range({at + i * page_bytes, at + (i + 1) * page_bytes});
+    }
+  }
+
   void read_piece(std::uint64_t at, std::uint64_t end) {
     const std::size_t bytes = std::min<std::uint64_t>(piece_bytes, end - at);
     iovec to{buffer_.data(), bytes};
@@ -76,22 +125,6 @@ class searcher {
     const std::uint64_t next =
         at + (got > 0 ? static_cast<std::uint64_t>(got) / page_bytes * page_bytes : 0) + page_bytes;
     if (next < at + bytes) read_piece(next, at + bytes);
-  }
-
-  // Holes of a sparse file hold nothing.
-  void search_file(int file) {
-    for (off_t at = 0;;) {
-      const off_t data = ::lseek(file, at, SEEK_DATA);
-      if (data < 0) return;
-      const off_t hole = ::lseek(file, data, SEEK_HOLE);
-      for (at = data; at < hole;) {
-        const ssize_t got =
-            ::pread(file, buffer_.data(), std::min<std::size_t>(piece_bytes, static_cast<std::size_t>(hole - at)), at);
-        if (got <= 0) return;
-        take(static_cast<std::size_t>(got));
-        at += got;
-      }
-    }
   }
 
   void take(std::size_t bytes) {
@@ -124,7 +157,8 @@ void mark_targets(std::span<const std::uint64_t> words, std::span<const address_
   }
 }
 
-witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block> blocks, const address_range& slots) {
+witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block> blocks, const address_range& slots,
+                                std::span<const collect::watched_slot> records) {
   witness_result result;
   result.info.blocks = blocks.size();
   std::vector<std::size_t> order(blocks.size());
@@ -141,11 +175,11 @@ witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block>
     if (!registers.obstacle.empty()) return result;
     mark_targets(registers.words, ranges, marked);
     searcher memory(pid, ranges, marked);
-    bool is_readable = false;
-    for (const auto& part : parts_of(pid, slots, is_readable)) memory.search(part);
+    const auto parts = parts_of(pid, slots);
+    memory.search(parts, records);
     result.info.searched_bytes = memory.searched_bytes();
-    if (!is_readable || memory.searched_bytes() == 0) result.info.obstacle = "its memory cannot be read";
-    if (memory.lacks_slots()) result.info.obstacle = "watched blocks can only be read by root without touching them";
+    if (!parts.is_readable || memory.searched_bytes() == 0) result.info.obstacle = "its memory cannot be read";
+    if (memory.lacks_slots()) result.info.obstacle = "watched blocks cannot be read without touching them";
     if (!result.info.obstacle.empty()) return result;
   }
   result.unreachable.resize(blocks.size());
@@ -159,12 +193,7 @@ void ask_witness(watcher& watch) {
   if (blocks.empty()) return;
   const auto& answer = watch.answer();
   const address_range slots{answer.base, answer.base + std::uint64_t{answer.slot_limit} * wire::watch_slot_bytes};
-  auto said = find_unreachable(watch.pid(), blocks, slots);
-  if (answer.apart_blocks != 0) {
-    said.unreachable.clear();
-    said.info.unreachable = 0;
-    said.info.obstacle = "a fork set watched blocks apart, and what they hold cannot be read";
-  }
+  const auto said = find_unreachable(watch.pid(), blocks, slots, watch.slots_now());
   watch.set_witness(said.info, said.unreachable, blocks);
 }
 

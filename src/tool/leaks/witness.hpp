@@ -33,9 +33,10 @@ struct witness_result {
   std::vector<bool> unreachable;  // by block
 };
 
-// `slots` is the range of watched slots: its contents are read through the file behind them, so that reading touches
-// nothing.
-witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block> blocks, const address_range& slots);
+// `slots` is the range of watched slots, and `records` what is in them: that is read through the program's second
+// mapping of the same memory, where reading is no access that the watch would see.
+witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block> blocks, const address_range& slots,
+                                std::span<const collect::watched_slot> records = {});
 
 // Of what the watcher found to leak.
 void ask_witness(watcher& watch);

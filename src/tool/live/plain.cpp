@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "tool/analyse/frames.hpp"
+#include "tool/live/leak_marks.hpp"
+#include "tool/live/pools.hpp"
 #include "tool/live/table.hpp"
 #include "tool/live/view.hpp"
 #include "tool/report/json_text.hpp"
@@ -63,7 +65,7 @@ std::string as_text(const sample& from, const process_info& process, const std::
         fmt::format(", {}/s, {} allocations/s", growth_text(from.rate->live_bytes), churn_text(from.rate->allocations));
   out += fmt::format(", peak {}", report::bytes_text(total.peak_bytes));
   if (from.rss_bytes) out += fmt::format(", RSS {}", report::bytes_text(*from.rss_bytes));
-  out += "\n";
+  out += leaks_summary(from) + "\n";
   const table lines(view_of(options.what), options.by, from.rate.has_value(), options.width);
   out += lines.heading() + "\n";
   const auto& all = rows_of(from, options.what);
@@ -85,12 +87,14 @@ std::string as_json(const sample& from, const process_info& process, const std::
       report::json_seconds(from.time_ns), state_name(from.state), json_counts(total), total.peak_bytes);
   if (from.rss_bytes) out += fmt::format(",\"rss_bytes\":{}", *from.rss_bytes);
   if (from.rate) out += json_rate(*from.rate);
+  out += leaks_json(from);
   out += fmt::format(",\"{}\":[", view_of(options.what).tab);
   const auto& all = rows_of(from, options.what);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& row = all[rows[i]];
     out += fmt::format("{}{{{}", i == 0 ? "" : ",", json_counts(row.count));
     if (from.rate) out += json_rate(row.rate);
+    out += mark_json(row);
     if (view_of(options.what).sorts_by(order::peak)) out += fmt::format(",\"peak_bytes\":{}", row.count.peak_bytes);
     if (view_of(options.what).are_stacks) {
       const auto& stack = described.stacks[i];
@@ -99,6 +103,7 @@ std::string as_json(const sample& from, const process_info& process, const std::
       out += "]" + json_frames(described, stack.node);
     } else {
       out += fmt::format(",\"name\":{}", json_string(row.name));
+      if (options.what == subject::pool) out += pool_json(row);
     }
     out += "}";
   }

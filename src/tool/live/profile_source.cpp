@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "tool/analyse/scopes.hpp"
+#include "tool/live/pools.hpp"
 #include "tool/live/source.hpp"
 
 namespace heapledger::live {
@@ -35,6 +36,7 @@ class profile_source : public source {
                               .rate = {}});
       if (scope.path.empty()) only_.scopes.back().count = scope.alone;
     }
+    only_.pools = pool_rows(profile_);
     stacks_ = profile_.stacks;
   }
 

@@ -16,6 +16,8 @@ double value_of(const row& row, order by) {
       return row.rate.allocations;
     case order::peak:
       return static_cast<double>(row.count.peak_bytes);
+    case order::leaks:  // by verdict, then by bytes
+      return !row.leak ? 0 : 1e18 * (1 + static_cast<int>(row.leak->says)) + static_cast<double>(row.leak->bytes);
   }
   return 0;
 }
@@ -29,7 +31,7 @@ std::vector<std::uint32_t> ranked(const std::vector<row>& rows, order by, std::s
   keys.reserve(rows.size());
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     keys.emplace_back(value_of(rows[i], by), value_of(rows[i], order::live));
-    if (keys[i] != std::pair{0.0, 0.0}) indices.push_back(i);
+    if (keys[i] != std::pair{0.0, 0.0} || rows[i].pool.open != 0) indices.push_back(i);
   }
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
     return keys[a] != keys[b] ? keys[a] > keys[b] : rows[a].id < rows[b].id;

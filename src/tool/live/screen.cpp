@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tool/analyse/frames.hpp"
+#include "tool/live/leak_marks.hpp"
 #include "tool/live/table.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
@@ -24,6 +25,7 @@ constexpr const char* help_lines[] = {
     "g  by growth a second     Enter, right  unfold the stack; left folds it",
     "c  by churn: allocations  /  show only what has this in a name; Esc: all",
     "m  by bytes at the peak   p, space  pause",
+    "w  what leaks, where a leak watch is on",
     "Tab, 1 to 9  another view                 q  leave",
     "",
     "The program is not stopped and pays nothing: its counters are read from outside.",
@@ -115,6 +117,7 @@ std::vector<screen_line> screen::head(std::size_t columns) const {
   if (last_->rate) live += fmt::format("  {}/s", growth_text(last_->rate->live_bytes));
   live += fmt::format("   peak {}", report::bytes_text(total.peak_bytes));
   if (last_->rss_bytes) live += fmt::format("   RSS {}", report::bytes_text(*last_->rss_bytes));
+  live += leaks_summary(*last_);
   if (last_->rate) live += fmt::format("   {} allocations/s", churn_text(last_->rate->allocations));
   lines.push_back({live, look::plain});
   const std::size_t width = std::min<std::size_t>(columns > 30 ? columns - 26 : 0, history_limit);
@@ -305,6 +308,9 @@ bool screen::type(char letter) {
       break;
     case 'm':
       sort_by(order::peak);
+      break;
+    case 'w':
+      sort_by(order::leaks);
       break;
     case 'p':
     case ' ':

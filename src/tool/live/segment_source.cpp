@@ -8,11 +8,14 @@
 #include <utility>
 
 #include "tool/collect/books.hpp"
+#include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/resident_parts.hpp"
 #include "tool/collect/scopes.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/collect/stack_tree.hpp"
+#include "tool/live/leak_marks.hpp"
+#include "tool/live/pools.hpp"
 #include "tool/live/source.hpp"
 
 namespace heapledger::live {
@@ -73,11 +76,13 @@ class segment_source : public source {
     }
     add_stacks(next);
     add_threads(next, now_ns);
+    add_pools(next);
     const auto passed_ns = has_sampled_ ? next.time_ns - last_.time_ns : 0;
     if (passed_ns > 0) next.rate = rate_of(next.totals, last_.totals, passed_ns);
     stacks_before_.add_rates(next.stacks, passed_ns);
     threads_before_.add_rates(next.threads, passed_ns);
     scopes_before_.add_rates(next.scopes, passed_ns);
+    pools_before_.add_rates(next.pools, passed_ns);
     has_sampled_ = true;
     last_ = std::move(next);
     return last_;
@@ -144,6 +149,7 @@ class segment_source : public source {
       to.stacks.push_back({.id = i, .name = {}, .count = count, .rate = {}});
     }
     if (has_scopes) add_scopes(by_kind, scopes, to);
+    add_leak_marks(to, file_, copy_, scopes);
   }
 
   void add_scopes(std::vector<counters>& by_kind, collect::scope_reader& scopes, sample& to) const {
@@ -157,6 +163,13 @@ class segment_source : public source {
       for (const auto& part : scopes.path_of(kind)) name += (name.empty() ? "" : " / ") + part;
       to.scopes.push_back({.id = kind, .name = std::move(name), .count = by_kind[kind], .rate = {}});
     }
+  }
+
+  void add_pools(sample& to) const {
+    if (copy_.pool_kinds.size() <= 1) return;
+    profile heaps;
+    collect::add_pools(copy_, std::vector<std::uint32_t>(copy_.pool_sites.size()), heaps);
+    to.pools = pool_rows(heaps);
   }
 
   void add_threads(sample& to, std::uint64_t now_ns) {
@@ -195,7 +208,7 @@ class segment_source : public source {
   sample last_;
   profile shown_;
   bool has_sampled_ = false;
-  history stacks_before_, threads_before_, scopes_before_;
+  history stacks_before_, threads_before_, scopes_before_, pools_before_;
   std::map<std::uint32_t, std::string> thread_names_;
   std::uint64_t names_read_ns_ = 0;
 };

@@ -9,6 +9,7 @@
 
 #include "tool/analyse/frames.hpp"
 #include "tool/analyse/machinery.hpp"
+#include "tool/live/leak_marks.hpp"
 #include "tool/report/frame_text.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
@@ -59,7 +60,7 @@ std::string table::line(const row& of, const std::string& where) const {
   std::string text;
   for (const auto* each : columns_)
     text += fmt::format("{:>{}}", each->is_rate && !has_rates_ ? "-" : each->text(of), column_width);
-  return text + "  " + where;
+  return text + "  " + report::cut_right(mark_text(of) + where, where_width_);
 }
 
 std::string where_text(const profile& p, std::size_t stack, std::size_t width) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tool/live/pools.hpp"
 #include "tool/live/table.hpp"
 #include "tool/report/units.hpp"
 
@@ -35,17 +36,27 @@ constexpr std::array counted = {
     column{"PEAK", order::peak, false, 2, peak_of},
 };
 
+constexpr std::array of_pools = {
+    column{"IN USE", order::live, false, 6, live_of},    column{"CHUNKS", {}, false, 2, blocks_of},
+    column{"PAGES", {}, false, 0, pool_pages_text},      column{"MEMORY", {}, false, 5, pool_memory_text},
+    column{"USED", {}, false, 4, pool_used_text},        column{"GROWTH/s", order::growth, true, 1, growth_of},
+    column{"ALLOCS/s", order::churn, true, 3, churn_of}, column{"HIGHEST", order::peak, false, 1, peak_of},
+};
+
 constexpr const char* none_lives = "nothing lives here";
 
 constexpr std::array known_views = {
     view{"stack", "stacks", "WHERE", none_lives, '1', true, &sample::stacks, counted},
     view{"thread", "threads", "THREAD", none_lives, '2', false, &sample::threads, std::span(counted).first(4)},
     view{"scope", "scopes", "SCOPE", "this program has no scopes", '3', false, &sample::scopes, counted},
+    view{"pool", "pools", "POOL", "no pool of this program shows itself (docs/pools.md)", '4', false, &sample::pools,
+         of_pools},
 };
 
 }  // namespace
 
 bool view::sorts_by(order by) const {
+  if (by == order::leaks) return are_stacks;  // marked in front of their names
   return std::any_of(columns.begin(), columns.end(), [&](const column& each) { return each.sorts == by; });
 }
 

@@ -199,6 +199,9 @@ void check_numbers(const profile& p) {
     for (const auto& leak : p.leaks->entries) {
       check_values("a leak", max_time_ns, {leak.oldest_age_ns});
       check_values("a leak", max_bytes, {leak.bytes, leak.bytes_low, leak.bytes_high});
+      if (!leak.pool) continue;
+      check_index(*leak.pool, p.pools.size(), "a leak's pool", *leak.pool);
+      check_index(leak.node, p.nodes.size(), "a leak's place", leak.node);
     }
   }
   for (const auto* map : {&p.memory, &p.memory_peak}) {

@@ -292,7 +292,7 @@ struct profiler_info {
 // What the leak watch says of one stack. Bytes are estimates with their 95 % interval; of retention and suspects, what
 // has grown.
 struct leak_entry {
-  std::uint32_t stack = 0;             // stack_entry::id
+  std::uint32_t stack = 0;             // stack_entry::id; of no account where the blocks are a pool's
   std::string verdict;                 // leak, retention or suspect
   std::vector<std::string> witnesses;  // of a leak: stale, and unreachable or reachable
   std::int64_t bytes = 0;
@@ -308,6 +308,8 @@ struct leak_entry {
   std::uint64_t least_bytes = 0;   // sizes of watched blocks
   std::uint64_t most_bytes = 0;
   bool growth_stopped = false;
+  std::optional<std::uint32_t> pool = {};  // index into pools: the blocks are chunks of these
+  std::uint32_t node = 0;                  // then: where they are taken
   bool operator==(const leak_entry&) const = default;
 };
 

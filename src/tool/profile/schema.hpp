@@ -210,6 +210,8 @@ void fields(auto& archive, is<leak_entry> auto& l) {
   archive(14, l.least_bytes);
   archive(15, l.most_bytes);
   archive(16, l.growth_stopped);
+  archive(17, l.pool);
+  archive(18, l.node);
 }
 
 void fields(auto& archive, is<reachability_info> auto& r) {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
+#include "tool/analyse/leak_place.hpp"
 #include "tool/report/json_frames.hpp"
 #include "tool/report/json_text.hpp"
 
@@ -12,7 +12,9 @@ namespace heapledger::report {
 namespace {
 
 std::string entry_text(const profile& p, const leak_entry& leak, json_frames& frames) {
-  std::string text = fmt::format(R"({{"stack":{},"verdict":{},"witnesses":[)", leak.stack, json_string(leak.verdict));
+  std::string text = leak.pool ? fmt::format(R"({{"pool":{})", json_string(p.pools[*leak.pool].name))
+                               : fmt::format(R"({{"stack":{})", leak.stack);
+  text += fmt::format(R"(,"verdict":{},"witnesses":[)", json_string(leak.verdict));
   const char* separator = "";
   for (const auto& witness : leak.witnesses) text += std::exchange(separator, ",") + json_string(witness);
   text += fmt::format(R"(],"bytes":{},"bytes_low":{},"bytes_high":{},"bytes_per_hour":{})", leak.bytes, leak.bytes_low,
@@ -24,8 +26,7 @@ std::string entry_text(const profile& p, const leak_entry& leak, json_frames& fr
                         json_seconds(leak.oldest_age_ns), leak.least_bytes, leak.most_bytes);
   text += fmt::format(R"(,"sampled":{},"untouched":{},"growth_stopped":{},"frames":[)", leak.sampled, leak.untouched,
                       leak.growth_stopped);
-  const auto stack = std::find_if(p.stacks.begin(), p.stacks.end(), [&](const auto& s) { return s.id == leak.stack; });
-  if (stack != p.stacks.end()) text += frames.of(stack->node);
+  if (const auto node = analyse::place_of(p, leak)) text += frames.of(*node);
   return text + "]}";
 }
 

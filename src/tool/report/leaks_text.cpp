@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
+#include "tool/analyse/leak_place.hpp"
 #include "tool/analyse/machinery.hpp"
 #include "tool/report/loss_words.hpp"
 #include "tool/report/overview.hpp"
@@ -56,11 +58,14 @@ std::string evidence_text(const leak_entry& leak) {
 }
 
 void write_frames(page& page, const profile& p, analyse::machinery& machinery, const leak_entry& leak) {
-  const auto stack = std::find_if(p.stacks.begin(), p.stacks.end(), [&](const auto& s) { return s.id == leak.stack; });
-  if (stack == p.stacks.end() || stack->node == 0)
+  if (leak.pool)
+    page.line(fmt::format("     chunks of the pool {}", terminal_text(shell_quoted(p.pools[*leak.pool].name))),
+              tone::faint);
+  const auto node = analyse::place_of(p, leak).value_or(0);
+  if (node == 0)
     page.line("     (allocations without a stack)");
   else
-    write_stack(page, p, machinery, stack->node);
+    write_stack(page, p, machinery, node);
 }
 
 void write_leak(page& page, std::size_t number, const leak_entry& leak) {
@@ -146,9 +151,22 @@ void write_watch(page& page, const leak_info& watch, const leaks_text_options& o
   for (const auto& [name, count] : watch.losses) page.paragraph(loss_text(name, count), 2);
 }
 
+// Places of pool chunks as if they were stacks: that is what the writer of stacks knows.
+std::optional<profile> with_pool_places(const profile& p, std::span<const leak_entry> entries) {
+  std::optional<profile> result;
+  for (const auto& leak : entries) {
+    if (!leak.pool) continue;
+    if (!result) result = p;
+    result->stacks.push_back({.id = none, .node = leak.node, .scope = {}, .count = {}});
+  }
+  return result;
+}
+
 }  // namespace
 
-std::string leaks_text(const profile& p, std::span<const leak_entry> entries, const leaks_text_options& options) {
+std::string leaks_text(const profile& given, std::span<const leak_entry> entries, const leaks_text_options& options) {
+  const auto with_chunks = with_pool_places(given, entries);
+  const profile& p = with_chunks ? *with_chunks : given;
   std::string out;
   page page(out, options.style);
   if (!p.leaks) {

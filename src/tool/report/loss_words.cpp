@@ -60,6 +60,9 @@ constexpr words losses[] = {
      "kept as a mark only, without its stacks, because there was no room for more."},
     {"pools_full", "pool or stack in a pool", "pools or stacks in pools",
      "could not be shown, because the table of pools was full; other totals are right."},
+    {"freers_full", "free was", "frees were",
+     "in another scope than the allocation, and not told apart by these scopes, because the table of such pairs was "
+     "full; totals are right. Name scopes by kind, not by number."},
     {"refused_most", "block was", "blocks were",
      "chosen for the watch and not watched, because as many were watched already as may be: the estimates stand on "
      "fewer "

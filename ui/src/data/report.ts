@@ -95,7 +95,9 @@ export interface Pool {
 
 // `heapledger leaks --json`.
 export interface Leak {
-  stack: number;
+  stack?: number; // or, of chunks of a pool:
+  pool?: string;
+  frames: JsonFrame[];
   verdict: "leak" | "retention" | "suspect";
   witnesses: string[];
   bytes: number;

@@ -47,8 +47,9 @@ export class LeaksPage implements Page {
       if (found.length === 0) continue;
       content.push(el("h2", {}, title), el("p", { class: "soft" }, meaning));
       for (const leak of found.slice(0, mostOfEach)) {
-        const stack = model.stackById(leak.stack);
+        const stack = leak.stack === undefined ? -1 : model.stackById(leak.stack);
         content.push(el("div", { class: "card" }, el("p", { class: verdict === "leak" ? "alarm" : "" }, facts(leak)),
+          leak.pool === undefined ? null : el("p", { class: "soft" }, `chunks of the pool ${leak.pool}: ${leak.frames.map((frame) => frame.function ?? "?").join(" < ")}`),
           stack < 0 ? null : stackList(this.context, profile.stacks.place[stack]!)));
       }
       if (found.length > mostOfEach) content.push(el("p", { class: "soft" }, `${found.length - mostOfEach} more: heapledger leaks --json`));

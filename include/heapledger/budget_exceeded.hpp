@@ -1,0 +1,52 @@
+// The exception of an allocation that a budget refused. Part of scope.hpp.
+#pragma once
+
+#include <heapledger/detail/may_throw.hpp>
+#include <heapledger/scope.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <new>
+
+namespace heapledger {
+
+// What operator new throws where a budget says `fail`.
+class budget_exceeded : public std::bad_alloc {
+ public:
+  explicit budget_exceeded(const heapledger_refusal& why) noexcept
+      : scope_(scope::from_handle(why.scope)), used_(scope_.used()), requested_bytes_(why.requested_bytes) {
+    static constexpr const char* resources[] = {"live bytes", "allocated bytes", "allocations"};
+    const budget limit = scope_.limits();
+    const std::uint64_t limits[] = {limit.live_bytes - limit.reserve_bytes, limit.allocated_bytes, limit.allocations};
+    const std::uint64_t use[] = {static_cast<std::uint64_t>(used_.live_bytes), used_.allocated_bytes,
+                                 used_.allocations};
+    const std::size_t which = why.resource < 3 ? why.resource : 0;
+    std::snprintf(text_, sizeof text_, "over budget in scope %.100s: %llu of %llu %s used, %llu bytes requested",
+                  scope_.name().data(), static_cast<unsigned long long>(use[which]),
+                  static_cast<unsigned long long>(limits[which]), resources[which],
+                  static_cast<unsigned long long>(why.requested_bytes));
+  }
+  const char* what() const noexcept override { return text_; }
+  heapledger::scope where() const noexcept { return scope_; }  // whose budget it was
+  const usage& used() const noexcept { return used_; }         // when it was refused
+  std::uint64_t requested_bytes() const noexcept { return requested_bytes_; }
+
+ private:
+  heapledger::scope scope_;
+  usage used_;
+  std::uint64_t requested_bytes_;
+  char text_[240];
+};
+
+namespace detail {
+[[noreturn]] inline void throw_budget_exceeded(const heapledger_refusal* why) {
+  const enter outside(scope::process());  // the exception itself needs memory
+  throw budget_exceeded(*why);
+}
+inline int may_throw_budget_exceeded() {
+  return may_throw<budget_exceeded>() ? 1 : 0;
+}
+}  // namespace detail
+
+}  // namespace heapledger

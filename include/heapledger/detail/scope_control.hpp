@@ -1,0 +1,140 @@
+// What scope.hpp's functions do: the object that hangs on a scope when stop tokens, limits or callbacks are wanted, and
+// the calls of the C functions.
+#pragma once
+
+#include <heapledger/scope.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+namespace heapledger {
+
+// What hangs on a scope: made when somebody needs it, gone when the scope is.
+struct scope::control {
+  struct pass_on {
+    std::stop_source* to;
+    void operator()() const noexcept { to->request_stop(); }
+  };
+
+  std::stop_source source;
+  std::atomic<bool> exceeded{false};
+  std::optional<std::stop_callback<pass_on>> from_parent;
+  std::function<void(scope, usage)> reactions[4];
+
+  static void notify(void* user, const heapledger_notice* notice) {
+    auto& self = *static_cast<control*>(user);
+    const scope where(notice->scope);
+    if (notice->what == HEAPLEDGER_EXCEEDED) {
+      self.exceeded.store(true, std::memory_order_relaxed);
+      self.source.request_stop();
+    }
+    if (notice->what == HEAPLEDGER_THRESHOLD && notice->index < 4 && self.reactions[notice->index])
+      self.reactions[notice->index](where, where.used());
+  }
+  static void destroy(void* user) { delete static_cast<control*>(user); }
+};
+
+namespace detail {
+[[noreturn]] inline void throw_budget_exceeded(const heapledger_refusal* why);
+inline int may_throw_budget_exceeded();
+}  // namespace detail
+
+inline scope::scope(std::string_view name, budget limits, scope parent) : handle_(0) {
+  if (heapledger_scope_create == nullptr) return;
+  const heapledger_budget plain{limits.live_bytes, limits.allocated_bytes, limits.allocations,
+                                limits.action == on_exceed::fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP,
+                                limits.reserve_bytes};
+  handle_ = heapledger_scope_create(name.data(), name.size(), parent.handle(), &plain);
+  if (handle_ == 0) {
+    handle_ = parent.handle();
+  } else if (limits.live_bytes != unlimited || limits.allocated_bytes != unlimited || limits.allocations != unlimited) {
+    if (limits.action == on_exceed::fail) {
+      heapledger_on_refused_new(detail::throw_budget_exceeded);
+      if (heapledger_on_refused_new_ask != nullptr) heapledger_on_refused_new_ask(detail::may_throw_budget_exceeded);
+    }
+    controls();
+  }
+}
+
+inline usage scope::used(int alone) const noexcept {
+  heapledger_usage raw{};
+  if (heapledger_scope_usage == nullptr || heapledger_scope_usage(handle_, alone, &raw) == 0) return {};
+  return {raw.live_bytes,  raw.live_blocks, raw.peak_bytes, raw.allocated_bytes,
+          raw.allocations, raw.frees,       raw.error_bytes};
+}
+
+inline scope::control* scope::controls() const {
+  if (handle_ == 0) return nullptr;
+  if (void* known = heapledger_scope_attach(handle_, nullptr, nullptr, nullptr); known != nullptr)
+    return static_cast<control*>(known);
+  const enter outside(process());
+  auto fresh = std::make_unique<control>();
+  if (control* above = parent().controls(); above != nullptr)
+    fresh->from_parent.emplace(above->source.get_token(), control::pass_on{&fresh->source});
+  void* const attached = heapledger_scope_attach(handle_, fresh.get(), control::notify, control::destroy);
+  if (attached == fresh.get()) return fresh.release();
+  return static_cast<control*>(attached);
+}
+
+inline std::stop_token scope::stop_token() const {
+  const control* of = controls();
+  return of != nullptr ? of->source.get_token() : std::stop_token{};
+}
+
+inline bool scope::exceeded() const {
+  for (scope at = *this; at.handle_ != 0; at = at.parent()) {
+    const void* known = heapledger_scope_attach(at.handle_, nullptr, nullptr, nullptr);
+    if (known != nullptr && static_cast<const control*>(known)->exceeded.load(std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+inline void scope::request_stop() const {
+  if (control* of = controls(); of != nullptr) of->source.request_stop();
+}
+
+inline budget scope::limits() const noexcept {
+  heapledger_budget raw{};
+  if (handle_ == 0 || heapledger_scope_limits(handle_, &raw) == 0) return {};
+  return {raw.live_bytes, raw.allocated_bytes, raw.allocations,
+          raw.on_exceed == HEAPLEDGER_FAIL ? on_exceed::fail : on_exceed::stop, raw.reserve_bytes};
+}
+
+inline budget scope::remaining() const noexcept {
+  budget left;
+  const auto take = [](std::uint64_t& smallest, std::uint64_t limit, std::uint64_t used) {
+    if (limit == unlimited) return;
+    const std::uint64_t here = used < limit ? limit - used : 0;
+    if (here < smallest) smallest = here;
+  };
+  for (scope at = *this; at.handle_ != 0; at = at.parent()) {
+    const budget limit = at.limits();
+    if (limit.live_bytes == unlimited && limit.allocated_bytes == unlimited && limit.allocations == unlimited) continue;
+    const usage now = at.used();
+    take(left.live_bytes, limit.live_bytes, now.live_bytes > 0 ? static_cast<std::uint64_t>(now.live_bytes) : 0);
+    take(left.allocated_bytes, limit.allocated_bytes, now.allocated_bytes);
+    take(left.allocations, limit.allocations, now.allocations);
+    if (limit.action == on_exceed::fail) left.action = on_exceed::fail;
+  }
+  return left;
+}
+
+inline bool scope::at_fraction(double fraction, std::function<void(scope, usage)> react) const {
+  const std::uint64_t limit = limits().live_bytes;
+  if (handle_ == 0 || limit == unlimited) return false;
+  const enter outside(process());
+  control* of = controls();
+  if (of == nullptr) return false;
+  const int index =
+      heapledger_scope_threshold(handle_, static_cast<std::uint64_t>(fraction * static_cast<double>(limit)));
+  if (index < 0) return false;
+  of->reactions[index] = std::move(react);
+  return true;
+}
+
+}  // namespace heapledger

@@ -1,0 +1,114 @@
+// A thread enters a scope, and leaves it.
+#include "probe/scope/budget.hpp"
+#include "probe/scope/slots.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+// For a scope that this thread has not met lately; `to` becomes what is entered instead, where it is not open.
+HL_COLD scope_slot* slot_to_enter(books& own, scope_handle& to) {
+  scope_record* record = nullptr;
+  for (to = nearest_open(to); to != 0; to = nearest_open(to)) {
+    // Said to be entered before the slot is made: else the record, and its parents, could become others meanwhile.
+    __atomic_store_n(&own.scopes->current_index, index_of(to), __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
+    record = record_at(index_of(to));
+    const std::uint64_t life = load_life(*record);
+    if (HL_LIKELY(names(to, life) && state_of(life) == scope_state::open)) break;
+  }
+  if (to == 0) return nullptr;
+  scope_slot* slot = slot_of(own, *record, to);
+  if (slot == nullptr) {
+    count_loss(wire::loss::scopes_full);
+    to = 0;
+  }
+  return slot;
+}
+
+// The shortcut from the remembered stack to its account is kept for when the thread comes back with the same stack.
+HL_HOT void keep_recent(const books& own, scope_slot& slot) {
+  const bool owned = own.recent_cell != &no_cell && own.recent_cell == &segment.accounts[own.recent_account];
+  slot.recent_account = owned ? own.recent_account : 0;
+  slot.recent_path = own.stack.path();
+}
+
+HL_HOT void use_recent(books& own, const scope_slot& slot) {
+  const bool known = slot.recent_account != 0 && slot.recent_path == own.stack.path();
+  if (!known || (own.gated && own.scopes->each_event)) return;
+  own.recent_account = slot.recent_account;
+  own.recent_cell = &segment.accounts[slot.recent_account];
+}
+
+}  // namespace
+
+scope_handle switch_scope(books& own, scope_handle to) {
+  if (HL_UNLIKELY(own.scopes == nullptr) && (to == 0 || thread_scopes_of(own) == nullptr)) return 0;
+  thread_scopes& mine = *own.scopes;
+  scope_slot* const left = mine.current;
+  const scope_handle from = left != nullptr ? left->handle : 0;
+  if (from == to) return from;
+  if (left != nullptr) {
+    settle(own);
+    if (HL_UNLIKELY(own.live > mine.scope_mark)) note_peaks(mine);
+    keep_recent(own, *left);
+  }
+  scope_slot* slot = nullptr;
+  for (;;) {
+    slot = to != 0 ? known_slot(mine, to) : nullptr;
+    if (HL_UNLIKELY(slot == nullptr && to != 0)) slot = slot_to_enter(own, to);
+    {
+      changing now(mine);
+      __atomic_store_n(&mine.current_index, slot != nullptr ? slot->of->index : 0, __ATOMIC_RELAXED);
+      __atomic_store_n(&mine.current, slot, __ATOMIC_RELAXED);
+      if (left == nullptr) mine.mark = net_totals(own);  // else it is settled
+    }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
+    if (slot == nullptr) break;
+    const std::uint64_t life = load_life(*slot->of);
+    if (HL_LIKELY(names(to, life) && state_of(life) == scope_state::open)) break;
+    to = nearest_open(to);
+  }
+  own.forget_recent();
+  if (HL_UNLIKELY(own.gated)) set_publication_marks(own);
+  if (slot != nullptr) {
+    if (left == nullptr) {
+      mine.process_mark = own.peak_mark;
+      mine.outside = own.recent;
+      own.recent = recent_accounts::nothing();
+    }
+    own.id = nobodys_accounts;
+    own.gated = slot->of->gated || mine.nested;
+    set_scope_mark(own);
+    use_recent(own, *slot);
+  } else {
+    own.id = own.writer_id;
+    own.gated = false;
+    if (left == nullptr) return from;
+    own.peak_mark = mine.process_mark;
+    own.recent = mine.outside;
+  }
+  return from;
+}
+
+void leave_scopes(books& own) {
+  if (own.scopes == nullptr) return;
+  switch_scope(own, 0);
+  own.scopes->spare = 0;
+  own.scopes->holding = own.scopes->notifying = own.scopes->nested = own.scopes->borrowed = false;
+}
+
+void borrow_scope(books& nested, const books& outer) {
+  if (outer.scopes == nullptr || thread_scopes_of(nested) == nullptr) return;
+  thread_scopes& mine = *nested.scopes;
+  const scope_slot* there = outer.scopes->current;
+  mine.nested = true;
+  if (mine.current != nullptr && !mine.borrowed) return;
+  switch_scope(nested, there != nullptr ? there->handle : 0);
+  mine.borrowed = true;
+}
+
+void mend_scopes(books& own) {
+  if (own.scopes != nullptr && own.scopes->sequence % 2 != 0) ++own.scopes->sequence;
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,45 @@
+// heapledger start, heapledger stop: begin and end the leak watch of a program that runs under heapledger, so that what
+// its start-up allocates is not counted. The one who watches is its `heapledger run`, or a `heapledger leaks PID`.
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "tool/cli/commands.hpp"
+#include "tool/cli/run_messages.hpp"
+#include "tool/cli/values.hpp"
+#include "tool/cli/which_program.hpp"
+#include "tool/collect/watch_wish.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+// `run` looks every interval, 100 ms where nothing else is said. Counted, not timed: a machine may stop us both.
+bool wait_until_heeded(const collect::segment_file& segment, std::uint32_t wish) {
+  constexpr int waits = 500;
+  for (int wait = 0; wait < waits; ++wait) {
+    if (collect::read_wish(segment).heeded == wish) return true;
+    const timespec moment{0, 10'000'000};
+    ::nanosleep(&moment, nullptr);
+  }
+  return false;
+}
+
+}  // namespace
+
+int switch_watch(const watch_switch_options& options) {
+  const auto program = which_program(options.pid);
+  const collect::segment_file segment(program.segment, collect::links::refused);
+  const auto wish = collect::add_wish(segment, options.on);
+  if (!wait_until_heeded(segment, wish))
+    throw usage_error(fmt::format(
+        "nobody watches process {0}: its heapledger run has ended, or was never; type: heapledger leaks {0}",
+        program.pid));
+  if (options.quiet) return 0;
+  say(options.on ? fmt::format("watching process {0} for leaks from now on; what lives already is not counted. To end "
+                               "it: heapledger stop {0}",
+                               program.pid)
+                 : fmt::format("process {} is not watched any more; what was found is kept", program.pid));
+  return 0;
+}
+
+}  // namespace heapledger::cli

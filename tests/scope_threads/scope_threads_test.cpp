@@ -1,0 +1,190 @@
+// The probe's own code for scopes, with real threads that book events as the hooks do: made for ThreadSanitizer.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "probe/account/account_index.hpp"
+#include "probe/account/errors.hpp"
+#include "probe/account/registry.hpp"
+#include "probe/account/watch_view.hpp"
+#include "probe/hook/process.hpp"
+#include "probe/publish/stack_tree.hpp"
+#include "probe/scope/budget.hpp"
+#include "probe/scope/usage.hpp"
+#include "probe/unwind/rule_cache.hpp"
+
+// What is meant: readers under a sequence number, that repeat; looks at what other threads do, which are ordered by
+// membarrier(2), of which the sanitizer knows nothing; and the process's peak, of which the last word counts.
+extern "C" [[gnu::visibility("default")]] const char* __tsan_default_suppressions() {  // NOLINT: its name
+  return "race:read_thread\nrace:usage_of_process\nrace:in_anyones_hands\nrace:take_leases_back\n"
+         "race:publish_live\n";
+}
+extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {  // NOLINT: its name
+  return "history_size=7";  // so that the other stack is known, too
+}
+
+namespace heapledger::probe {
+
+// No leak watch here.
+constinit watch_view watching = {0, 0};
+void heed_watch() {}
+
+namespace {
+
+constexpr unsigned thread_count = 4;
+constexpr scope_budget no_budget{{no_limit, no_limit, no_limit}, 0, false};
+
+struct world {
+  world() {
+    const std::string path = ::testing::TempDir() + "scope_threads." + std::to_string(getpid());
+    unlink(path.c_str());
+    const bool made = create_segment({.path = path.c_str()}) && rules.create() && tree.create() && accounts.create();
+    unlink(path.c_str());
+    if (!made) throw std::runtime_error("no segment");
+    process.generation = 1;
+    reset_cells();
+    reset_registry({0, wire::stacks_mode::off});
+    reset_scopes();
+    for (books*& each : of) {
+      each = acquire_books(open_thread_record());
+      each->generation = each->known_generation = 1;
+    }
+  }
+  books* of[thread_count];
+};
+
+world& the_world() {
+  static world one;
+  return one;
+}
+
+// One thread, and its events.
+class actor {
+ public:
+  explicit actor(unsigned thread) : own_(*the_world().of[thread]) {}
+
+  template <class F>
+  auto event(F f) const {
+    struct taken {
+      books& own;
+      explicit taken(books& of) : own(of) { take(&own, &own); }
+      ~taken() { give(&own, own.known_generation); }
+    } const now(own_);
+    return f();
+  }
+  scope_handle open(scope_handle parent, const scope_budget& budget = no_budget) const {
+    return event([&] { return open_scope("scope", 5, parent, budget); });
+  }
+  void close(scope_handle which) const {
+    event([&] { close_scope(which); });
+  }
+  void enter(scope_handle to) const {
+    event([&] { switch_scope(own_, to); });
+  }
+  // The account, which stands for the block; 0 where it is refused.
+  std::uint32_t allocate(std::size_t bytes) const {
+    return event([&]() -> std::uint32_t {
+      const bool asks = own_.gated && !leases_cover(own_, bytes);
+      if (asks) {
+        settle(own_);
+        obstacle met{};
+        const admission result = ask(own_, bytes, {}, met);
+        settle_scope(own_);
+        if (result != admission::granted) return 0;
+      }
+      const account_cell place = stackless_account_cell(own_);
+      book_allocation(own_, *place.cell, nullptr, bytes);
+      if (asks) settle_scope(own_);
+      return place.account;
+    });
+  }
+  void free(std::uint32_t block, std::size_t bytes) const {
+    const char nowhere = 0;
+    if (block != 0) event([&] { book_free(own_, block, &nowhere, bytes); });
+  }
+  scope_usage used(scope_handle of, bool alone = false) const {
+    scope_usage found{};
+    event([&] { usage_of(of, alone, found); });
+    return found;
+  }
+
+ private:
+  books& own_;
+};
+
+template <class Work>
+void in_threads(Work work) {
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < thread_count; ++t) threads.emplace_back([t, &work] { work(t, actor(t)); });
+  for (auto& each : threads) each.join();
+}
+
+// Scopes that begin and end in threads while others free what they left: each is recycled, and its books are its
+// parent's. More at once than a thread has slots.
+TEST(scope_threads, come_and_go) {
+  const actor outside(0);
+  const scope_handle parent = outside.open(0);
+  constexpr std::size_t bytes = 20;
+  constexpr unsigned rounds = 400, at_once = 300;
+  std::array<std::atomic<std::uint32_t>, 16> mail{};
+  in_threads([&](unsigned t, const actor& me) {
+    std::vector<scope_handle> mine(at_once);
+    for (scope_handle& each : mine) each = me.open(parent);
+    for (unsigned i = 0; i < rounds; ++i) {
+      scope_handle& request = mine[i % at_once];
+      me.enter(request);
+      const std::uint32_t kept = me.allocate(bytes);
+      me.free(mail[(i * 7 + t) % mail.size()].exchange(me.allocate(bytes)), bytes);
+      EXPECT_GE(me.used(request, true).live_bytes, static_cast<std::int64_t>(bytes));
+      me.free(kept, bytes);
+      me.enter(i % 2 == 0 ? parent : 0);
+      me.close(request);
+      request = me.open(parent);
+    }
+    me.enter(0);
+    for (const scope_handle each : mine) me.close(each);
+  });
+  for (auto& each : mail) outside.free(each, bytes);
+  const scope_usage all = outside.used(parent);
+  EXPECT_EQ(all.live_bytes, 0);
+  EXPECT_EQ(all.allocations, 2u * rounds * thread_count);
+  EXPECT_EQ(all.frees, all.allocations);
+  outside.close(parent);
+}
+
+// One budget, of which all live on leases and which one wants as a whole now and then.
+TEST(scope_threads, leases) {
+  constexpr std::int64_t limit = 20'000;
+  const actor outside(0);
+  const scope_handle limited = outside.open(0, {{limit, no_limit, no_limit}, 0, true});
+  std::atomic<std::int64_t> held{0};
+  in_threads([&](unsigned t, const actor& me) {
+    me.enter(limited);
+    for (unsigned i = 0; i < 2000; ++i) {
+      const std::size_t bytes = t == 0 && i % 8 == 0 ? limit - 500 : 24;
+      std::uint32_t blocks[4];
+      for (std::uint32_t& each : blocks) {
+        each = me.allocate(bytes);
+        if (each != 0) EXPECT_LE(held += static_cast<std::int64_t>(bytes), limit);
+      }
+      for (const std::uint32_t each : blocks) {
+        if (each != 0) held -= static_cast<std::int64_t>(bytes);
+        me.free(each, bytes);
+      }
+    }
+    me.enter(0);
+  });
+  const scope_usage all = outside.used(limited);
+  EXPECT_EQ(all.live_bytes, 0);
+  EXPECT_LE(all.peak_bytes, limit);
+  outside.close(limited);
+}
+
+}  // namespace
+}  // namespace heapledger::probe
