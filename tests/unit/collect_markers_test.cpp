@@ -74,9 +74,10 @@ class collect_markers : public ::testing::Test {
     for (const auto& marker : p.markers) all.push_back(marker.name + (marker.snapshot ? "*" : ""));
     return all;
   }
-  static std::string file_of(wire::marker marker, const std::string& bytes = {}) {
-    marker.snapshot_bytes = bytes.size();
-    return std::string(reinterpret_cast<const char*>(&marker), sizeof marker) + bytes;
+  static std::string file_of(const wire::marker& marker, const std::string& bytes = {}) {
+    wire::marker written = marker;
+    written.snapshot_bytes = bytes.size();
+    return std::string(reinterpret_cast<const char*>(&written), sizeof written) + bytes;
   }
 
   using strings = std::vector<std::string>;

@@ -14,12 +14,21 @@ using heapledger::testing::segment_builder;
 TEST(live_leak_marks, of_a_hostile_segment) {
   segment_builder builder;
   builder.watch_suspects.resize(5);
-  builder.watch_suspects[0] = {.account = 1, .verdict = wire::watch_verdict::leak, .lost_bytes = ~std::uint64_t{0}};
-  builder.watch_suspects[1] = {.account = 0x7fffffff, .verdict = wire::watch_verdict::leak, .lost_bytes = 5};
-  builder.watch_suspects[2] = {.account = 1, .verdict = static_cast<wire::watch_verdict>(77), .lost_bytes = 5};
-  builder.watch_suspects[3] = {
-      .account = wire::watch_pool_site | 2, .verdict = wire::watch_verdict::leak, .lost_bytes = 7};
-  builder.watch_suspects[4] = {.account = 1, .verdict = wire::watch_verdict::suspect, .lost_bytes = 9};
+  builder.watch_suspects[0].account = 1;
+  builder.watch_suspects[0].verdict = wire::watch_verdict::leak;
+  builder.watch_suspects[0].lost_bytes = ~std::uint64_t{0};
+  builder.watch_suspects[1].account = 0x7fffffff;
+  builder.watch_suspects[1].verdict = wire::watch_verdict::leak;
+  builder.watch_suspects[1].lost_bytes = 5;
+  builder.watch_suspects[2].account = 1;
+  builder.watch_suspects[2].verdict = static_cast<wire::watch_verdict>(77);
+  builder.watch_suspects[2].lost_bytes = 5;
+  builder.watch_suspects[3].account = wire::watch_pool_site | 2;
+  builder.watch_suspects[3].verdict = wire::watch_verdict::leak;
+  builder.watch_suspects[3].lost_bytes = 7;
+  builder.watch_suspects[4].account = 1;
+  builder.watch_suspects[4].verdict = wire::watch_verdict::suspect;
+  builder.watch_suspects[4].lost_bytes = 9;
   builder.change_header = [](wire::segment_header& header) { header.watch_asked.suspect_count = 0xffffffff; };
   const memory_file file(builder.bytes());
   const collect::segment_file segment(file.path());
