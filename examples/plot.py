@@ -63,8 +63,9 @@ def main():
             sys.exit(f"plot.py: line {number} is not what an event loop prints: {line.strip()}")
         if what in rows and len(values) == 3:
             rows[what].append(values)
-    sizes = (rows["chunk_bytes"], "chunks of bytes", "") if rows["chunk_bytes"] else (rows["size_bytes"], "sizes, bytes from", "")
-    panels = [bars(*sizes), bars(rows["lifetime_ns"], "lifetimes, from", "ns"),
+    chunks = rows["chunk_bytes"]  # says it more finely
+    panels = [bars(chunks, "chunks, of bytes", "") if chunks else bars(rows["size_bytes"], "sizes, bytes from", ""),
+              bars(rows["lifetime_ns"], "lifetimes, from", "ns"),
               lines(rows["pages"], "in use over time")]
     with open(sys.argv[1], "w") as out:
         out.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{3 * WIDTH}" height="{HEIGHT}" font-family="sans-serif">\n'

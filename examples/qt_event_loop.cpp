@@ -85,8 +85,8 @@ class source : public QObject {
       ++unanswered_;
     }
     if (round % 20 == 0) post(to_, new block_message);
-    if (round % 50 == 0) {
-      for (int i = 0; i < 2000; ++i) post(to_, new move_message);
+    if (round % 100 == 0) {
+      for (int i = 0; i < 1000; ++i) post(to_, new move_message);
     }
     // What still waits for a receiver that goes away is deleted unseen.
     QObject closed;
@@ -111,7 +111,7 @@ class source : public QObject {
   int round_ = 0, unanswered_ = 0;
 };
 
-class sending_thread : public QThread {
+class sending_thread final : public QThread {
  public:
   sending_thread(QObject& to, int rounds) : to_(to), rounds_(rounds) { start(); }
   ~sending_thread() override {
