@@ -154,6 +154,29 @@ class Leaks(ledger.Case):
         self.assertEqual(json.loads(out)["format"], "heapledger-leaks")
         self.assertIsNone(tool.poll())
 
+    def test_reports_at_intervals_and_on_request(self):
+        def read_report():
+            text = b""
+            while b"watched at the end" not in text:
+                line = watch.stdout.readline()
+                self.assertNotEqual(line, b"", text)
+                text += line
+            return text
+
+        _, pid = self.start("leaks_steady_small")
+        for options, ask in ((("--report", "0"), True), (("--report", "0.3"), False)):
+            watch = subprocess.Popen([ledger.BIN, "leaks", *options, *TIMES, str(pid)], env=ledger.plain_environment(),
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertIn(b"SIGUSR1 reports", watch.stderr.readline())
+            for _ in range(2):
+                if ask:
+                    watch.send_signal(signal.SIGUSR1)
+                self.assertIn(f"pid {pid}, watched for".encode(), read_report())
+            watch.send_signal(signal.SIGINT)
+            out, err = watch.communicate(timeout=ledger.TIMEOUT)
+            self.assertEqual((watch.returncode, err), (0, b""))
+            self.assertIn(b"watched at the end", out)
+
     def test_killed_and_begun_again(self):
         tool, pid = self.start("leaks_steady_small")
         first = subprocess.Popen([ledger.BIN, "leaks", *TIMES, str(pid)], env=ledger.plain_environment(),

@@ -65,6 +65,7 @@ TEST(ProfileGolden, StillReadsFormat1) {
   written_then.leaks.reset();
   written_then.freers.clear();
   written_then.thread_shares.clear();
+  written_then.scope_timeline.clear();
   for (auto& stack : written_then.stacks) stack.thread = none;
   EXPECT_EQ(read_profile(golden + ".hlp"), written_then);
 }

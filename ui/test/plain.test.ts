@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromFragment, initial, toFragment, type State } from "../src/app/state";
 import { Reader } from "../src/data/reader";
+import { scopeLines } from "../src/model/scope_lines";
 import { ageRows, fates, meanLife } from "../src/model/lifetimes";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, percentText, secondsText } from "../src/model/text";
@@ -111,7 +112,7 @@ test("every allocation has one fate", () => {
 });
 
 test("watched blocks by age", () => {
-  const leak = { stack: 1, verdict: "leak" as const, witnesses: [], bytes: 0, bytes_low: 0, bytes_high: 0, bytes_per_hour: 0, blocks: 5, sampled: 0, untouched: 0, growth_stopped: false };
+  const leak = { stack: 1, verdict: "leak" as const, witnesses: [], bytes: 0, bytes_low: 0, bytes_high: 0, bytes_per_hour: 0, blocks: 5, sampled: 0, untouched: 0, growth_stopped: false, frames: [] };
   assert.deepEqual(ageRows([{ ...leak, oldest_age: 5 }, { ...leak, oldest_age: 90, blocks: 2 }, { ...leak, oldest_age: 9.9 }, leak]),
     [{ name: "1 to 10 s", stacks: 2, blocks: 10 }, { name: "10 to 60 s", stacks: 0, blocks: 0 }, { name: "1 to 10 min", stacks: 1, blocks: 2 }]);
   assert.deepEqual(ageRows([]), []);
@@ -126,4 +127,15 @@ test("rows by value, zeros as they stood", () => {
   };
   assert.deepEqual(sorted(false), [4, 1, 5, 0, 3, 2, 6]);
   assert.deepEqual(sorted(true), [6, 2, 0, 3, 1, 5, 4]);
+});
+
+test("scopes at the times of the timeline", () => {
+  const row = (name: string, values: [number, number][]): never =>
+    ({ scope: [name], timeline: values.map(([time, live_bytes]) => ({ time, live_bytes })) }) as never;
+  const scopes = [row("small", [[0, 1], [9, 2]]), row("large", [[1, 10], [2, 90], [4, 5]]), { scope: ["none"] } as never];
+  assert.deepEqual(scopeLines(scopes, [0, 1.5, 2, 3, 4], 2), [
+    { name: "large", live: [null, 10, 90, 90, 5] },
+    { name: "small", live: [1, 1, 1, 1, 1] },
+  ]);
+  assert.equal(scopeLines(scopes, [0], 1).length, 1);
 });

@@ -53,6 +53,7 @@ void process_watch::sample(std::uint64_t now_ns) {
   if (memory_.sample(*segment_, *resident, *totals, now_ns) == memory_sampler::result::other_image)
     is_this_image_ = false;
   sample_thread_names(now_ns);
+  if (has_timeline_) scopes_.sample(*segment_, now_ns);
 }
 
 void process_watch::sample_thread_names(std::uint64_t now_ns) {
@@ -83,6 +84,7 @@ std::optional<profile> process_watch::collect() const {
   finish_process(result, segment.header.start_monotonic_ns);
   name_threads(result);
   if (has_timeline_) {
+    scopes_.add_to(result, segment.header.start_monotonic_ns);
     result.timeline = timeline_.points();
     const auto sums = result.totals();
     const auto last = timeline_.last();

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tool/collect/memory_map.hpp"
+#include "tool/collect/scope_timeline.hpp"
 #include "tool/collect/segment_copy.hpp"
 #include "tool/collect/timeline.hpp"
 #include "tool/collect/totals.hpp"
@@ -68,6 +69,7 @@ class process_watch {
   std::uint64_t end_ns_ = 0;
   std::uint64_t resident_bytes_ = 0;
   timeline timeline_;
+  scope_timeline scopes_;
   memory_sampler memory_;
   std::map<std::uint32_t, std::string> thread_names_;
   std::uint64_t names_due_ns_ = 0;

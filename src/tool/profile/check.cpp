@@ -80,6 +80,15 @@ void check_scopes(const profile& p) {
   }
 }
 
+void check_scope_timeline(const profile& p) {
+  for (std::size_t i = 0; i < p.scope_timeline.size(); ++i) {
+    const auto& moment = p.scope_timeline[i];
+    check_index(moment.scope, p.scopes.size(), "a scope's moment", i);
+    check_values("a scope's moment", max_time_ns, {moment.time_ns});
+    check_values("a scope's moment", max_bytes, {moment.live_bytes});
+  }
+}
+
 class snapshot_sums {
  public:
   explicit snapshot_sums(std::size_t stacks) : stacks_(stacks) {}
@@ -212,6 +221,7 @@ void check(const profile& profile) {
   check_tree(profile);
   check_counters(profile);
   check_scopes(profile);
+  check_scope_timeline(profile);
   check_snapshots(profile);
   check_pools(profile);
   check_threads(profile);

@@ -215,6 +215,14 @@ struct timeline_point {
   bool operator==(const timeline_point&) const = default;
 };
 
+// What all scopes of an outermost name held at a moment, with what is below them.
+struct scope_moment {
+  std::uint32_t scope = 0;   // index into scopes
+  std::int64_t time_ns = 0;  // since start
+  std::int64_t live_bytes = 0;
+  bool operator==(const scope_moment&) const = default;
+};
+
 // What the resident memory consists of, at one moment. The parts add up to rss_bytes:
 // live + tags + profiler + allocator + files + stacks + other. `allocator` is what anonymous memory holds beyond live
 // blocks and tags: slack, free lists, headers, and what the program itself maps; negative where live blocks were never
@@ -344,11 +352,12 @@ struct profile {
   std::vector<thread_share> thread_shares;  // by rising stack; together never more than the stack's counters
   std::vector<size_bucket> sizes;
   std::vector<timeline_point> timeline;
-  std::optional<memory_map> memory;       // as last seen
-  std::optional<memory_map> memory_peak;  // near the peak
-  std::vector<marker_info> markers;       // by rising time
-  std::vector<snapshot_info> snapshots;   // in the order of their markers
-  std::optional<window_info> window;      // its counters are of what happened between two moments
+  std::vector<scope_moment> scope_timeline;  // scope by scope, each in the order of time; the largest
+  std::optional<memory_map> memory;          // as last seen
+  std::optional<memory_map> memory_peak;     // near the peak
+  std::vector<marker_info> markers;          // by rising time
+  std::vector<snapshot_info> snapshots;      // in the order of their markers
+  std::optional<window_info> window;         // its counters are of what happened between two moments
   std::vector<error_entry> errors;
   std::optional<leak_info> leaks;  // where the leak watch was on
   profiler_info profiler;

@@ -310,6 +310,12 @@ void columns(auto& table, is<std::vector<timeline_point>> auto& rows) {
   table.column(5, rows, &timeline_point::rss_bytes, delta{});
 }
 
+void columns(auto& table, is<std::vector<scope_moment>> auto& rows) {
+  table.column(1, rows, &scope_moment::scope, delta{});
+  table.column(2, rows, &scope_moment::time_ns, delta{});
+  table.column(3, rows, &scope_moment::live_bytes, delta{});
+}
+
 void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive(1, p.process);
   archive(2, p.peak);
@@ -335,6 +341,7 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive(22, p.leaks);
   archive.table(23, [&](auto& table) { columns(table, p.thread_shares); });
   archive(24, flat.freer_rows);
+  archive.table(25, [&](auto& table) { columns(table, p.scope_timeline); });
 }
 
 }  // namespace heapledger::format

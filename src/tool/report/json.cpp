@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -177,6 +178,8 @@ class json_writer {
   void write_scopes() {
     const auto rows = analyse::scope_rows(p_);
     if (rows.empty()) return;
+    std::map<std::uint32_t, std::vector<const scope_moment*>> moments;
+    for (const auto& moment : p_.scope_timeline) moments[moment.scope].push_back(&moment);
     write_list("scopes", rows, [&](const analyse::scope_row& row) {
       out_ += "{";
       write_list("scope", row.path, [&](const std::string& name) { out_ += json_string(name); });
@@ -186,6 +189,7 @@ class json_writer {
       write_counts(row.all);
       out_ += "}";
       if (row.info != nullptr) write_scope_info(*row.info);
+      if (row.info != nullptr) write_scope_timeline(moments[static_cast<std::uint32_t>(row.info - p_.scopes.data())]);
       out_ += "}";
     });
     out_ += ",\n";
@@ -202,6 +206,14 @@ class json_writer {
           row.late_frees, row.late_bytes);
     });
     out_ += ",\n";
+  }
+
+  void write_scope_timeline(const std::vector<const scope_moment*>& moments) {
+    if (moments.empty()) return;
+    out_ += ",";
+    write_list("timeline", moments, [&](const scope_moment* moment) {
+      add("{{\"time\":{},\"live_bytes\":{}}}", json_seconds(moment->time_ns), moment->live_bytes);
+    });
   }
 
   void write_scope_info(const scope_info& info) {

@@ -48,6 +48,7 @@ export interface ScopeRow extends Counts {
   peak_bytes?: number;
   refusals?: number;
   overdrafts?: number;
+  timeline?: { time: number; live_bytes: number }[]; // of outermost scopes
   budget?: { live_bytes?: number; allocated_bytes?: number; allocations?: number };
 }
 

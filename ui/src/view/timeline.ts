@@ -3,9 +3,11 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Profile } from "../model/profile";
 import { bytesText, countText, secondsText } from "../model/text";
+import { scopeLines, type ScopeLine } from "../model/scope_lines";
 import { el, fill } from "./dom";
 
 const mostPoints = 8000;
+const scopeColours = ["#b5541c", "#2f7d4f", "#8b4fb0", "#a08a00", "#c0417e"];
 
 export interface Span {
   begin: number;
@@ -50,6 +52,7 @@ export class Timeline {
   readonly element = el("section", { class: "card timeline" });
   private readonly plotBox = el("div", { class: "plot" });
   private readonly caption = el("p", { class: "caption" });
+  private readonly legend = el("div", { class: "legend" });
   private plot: uPlot | null = null;
   private showRss: boolean;
 
@@ -69,7 +72,7 @@ export class Timeline {
     this.element.append(
       el("header", {}, el("h2", {}, "Live bytes over time"), hasRss ? toggle : null,
         el("span", { class: "hint" }, "drag to choose a span, double click for all")),
-      this.plotBox, this.caption);
+      this.plotBox, this.legend, this.caption);
     new ResizeObserver(() => this.resize()).observe(this.plotBox);
   }
 
@@ -95,6 +98,12 @@ export class Timeline {
       series.push({ label: "RSS", spanGaps: true, stroke: colour("--rss"), width: 1.5, points: { show: false } });
       (data as unknown[]).push(rss);
     }
+    const scopes = scopeLines(this.profile.report.scopes ?? [], time, scopeColours.length);
+    scopes.forEach((scope, i) => {
+      series.push({ label: scope.name, spanGaps: true, stroke: scopeColours[i]!, width: 1.5, points: { show: false } });
+      (data as unknown[]).push(scope.live);
+    });
+    this.drawLegend(scopes);
     const options: uPlot.Options = {
       width,
       height: this.plotBox.clientHeight,
@@ -113,7 +122,7 @@ export class Timeline {
       hooks: {
         draw: [(plot) => this.drawMarks(plot, colour)],
         setScale: [(plot, key) => key === "x" && this.scaled(plot)],
-        setCursor: [(plot) => this.tell(plot.cursor.idx ?? null, time, live, rss)],
+        setCursor: [(plot) => this.tell(plot.cursor.idx ?? null, time, live, rss, scopes)],
       },
     };
     fill(this.plotBox);
@@ -124,6 +133,15 @@ export class Timeline {
       this.tell(null, time, live, rss);
     });
     this.tell(null, time, live, rss);
+  }
+
+  private drawLegend(scopes: ScopeLine[]): void {
+    fill(this.legend, ...scopes.map((scope, i) => {
+      const swatch = el("i", { class: "swatch" });
+      swatch.style.background = scopeColours[i]!;
+      return el("span", { title: `live bytes of all scopes ${scope.name}, with what is below them` }, swatch, scope.name);
+    }));
+    this.legend.hidden = scopes.length === 0;
   }
 
   private resize(): void {
@@ -174,11 +192,12 @@ export class Timeline {
     context.restore();
   }
 
-  private tell(index: number | null, time: number[], live: number[], rss: (number | null)[]): void {
+  private tell(index: number | null, time: number[], live: number[], rss: (number | null)[], scopes: ScopeLine[] = []): void {
     if (index !== null && time[index] !== undefined) {
       const resident = rss[index];
       this.caption.textContent = `${secondsText(time[index]!)}: ${bytesText(live[index]!)} live` +
-        (resident ? `, ${bytesText(resident)} resident` : "");
+        (resident ? `, ${bytesText(resident)} resident` : "") +
+        scopes.map((scope) => (scope.live[index] == null ? "" : ` · ${scope.name} ${bytesText(scope.live[index]!)}`)).join("");
       return;
     }
     this.caption.textContent = this.span ? this.tellSpan(this.span) : this.tellAll();

@@ -1,0 +1,23 @@
+// What outermost scopes held over time, at the times of the timeline.
+import type { ScopeRow } from "../data/report";
+
+export interface ScopeLine {
+  name: string;
+  live: (number | null)[]; // null before the first look at scopes
+}
+
+// The largest at any moment, so many of them. Between two looks a scope is taken to hold what it held at the first.
+export function scopeLines(scopes: ScopeRow[], time: number[], most: number): ScopeLine[] {
+  const lines = scopes.filter((row) => row.timeline && row.timeline.length > 1);
+  const highest = (row: ScopeRow): number => row.timeline!.reduce((high, point) => Math.max(high, point.live_bytes), 0);
+  lines.sort((a, b) => highest(b) - highest(a));
+  return lines.slice(0, most).map((row) => {
+    const points = row.timeline!;
+    let next = 0;
+    const live = time.map((at) => {
+      while (next < points.length && points[next]!.time <= at) ++next;
+      return next === 0 ? null : points[next - 1]!.live_bytes;
+    });
+    return { name: row.scope.join(" / "), live };
+  });
+}
