@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "heapledger/pool/allocator.hpp"
-#include "heapledger/pool/analyzers.hpp"
+#include "pool_rows.hpp"
 
 namespace {
 
-using mode = heapledger::threading::single;
-using seen = heapledger::analyzers<heapledger::counting<mode>, heapledger::sizes<mode>, heapledger::lifetimes<mode>>;
-using pools = heapledger::pool_set<mode, heapledger::birth_time, seen, heapledger::exact_checks>;
+using pools = counted_pools<heapledger::threading::single>::type;
 
 pools the_pools;
 
@@ -105,23 +103,6 @@ struct client : std::enable_shared_from_this<client> {
   }
 };
 
-void print(const char* what, auto histogram) {
-  using buckets = heapledger::log_histogram<mode::concurrent>;
-  for (std::size_t bucket = 0; bucket + 1 < buckets::buckets; ++bucket) {
-    if (const auto count = histogram(bucket); count != 0) {
-      std::printf("%s %llu %llu %llu\n", what, static_cast<unsigned long long>(buckets::lowest(bucket)),
-                  static_cast<unsigned long long>(buckets::lowest(bucket + 1) - 1),
-                  static_cast<unsigned long long>(count));
-    }
-  }
-}
-
-std::uint64_t sum(auto of) {
-  std::uint64_t total = 0;
-  the_pools.for_each_pool([&](auto& pool) { total += of(pool.analyzer()); });
-  return total;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -143,17 +124,8 @@ int main(int argc, char** argv) {
     }
     const auto start = std::chrono::steady_clock::now();
     for (std::size_t events = 0; io.run_one() != 0; ++events) {
-      if (events % 500 != 0) continue;
-      const auto elapsed =
-          std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
-      std::printf("pages %lld %llu %llu\n", static_cast<long long>(elapsed.count()),
-                  static_cast<unsigned long long>(sum([](auto& a) { return a.pages(); })),
-                  static_cast<unsigned long long>(sum([](auto& a) { return a.chunks_in_use(); })));
+      if (events % 500 == 0) print_in_use(the_pools, start);
     }
   }
-  print("size_bytes", [](std::size_t bucket) { return sum([=](auto& a) { return a.asked_bytes.count(bucket); }); });
-  print("lifetime_ns", [](std::size_t bucket) { return sum([=](auto& a) { return a.age_ns.count(bucket); }); });
-  std::printf("total %llu %llu 0\n",
-              static_cast<unsigned long long>(sum([](auto& a) { return a.allocations.value(); })),
-              static_cast<unsigned long long>(sum([](auto& a) { return a.frees.value(); })));
+  print_histograms(the_pools);
 }

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Draws what event_loop prints: sizes, lifetimes, and pages in use over time. usage: event_loop | plot.py FILE.svg"""
+"""Draws what event_loop and qt_event_loop print: sizes, lifetimes, and pages in use over time.
+
+usage: event_loop | plot.py FILE.svg"""
 
 import sys
 
@@ -52,16 +54,18 @@ def lines(rows, title):
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: event_loop | plot.py FILE.svg")
-    rows = {"size_bytes": [], "lifetime_ns": [], "pages": []}
+    rows = {"chunk_bytes": [], "size_bytes": [], "lifetime_ns": [], "pages": []}
     for number, line in enumerate(sys.stdin, 1):
         words = line.split()
         try:
             what, values = words[0], tuple(int(word) for word in words[1:4])
         except (IndexError, ValueError):
-            sys.exit(f"plot.py: line {number} is not what event_loop prints: {line.strip()}")
+            sys.exit(f"plot.py: line {number} is not what an event loop prints: {line.strip()}")
         if what in rows and len(values) == 3:
             rows[what].append(values)
-    panels = [bars(rows["size_bytes"], "sizes, bytes from", ""), bars(rows["lifetime_ns"], "lifetimes, from", "ns"),
+    chunks = rows["chunk_bytes"]  # says it more finely
+    panels = [bars(chunks, "chunks, of bytes", "") if chunks else bars(rows["size_bytes"], "sizes, bytes from", ""),
+              bars(rows["lifetime_ns"], "lifetimes, from", "ns"),
               lines(rows["pages"], "in use over time")]
     with open(sys.argv[1], "w") as out:
         out.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{3 * WIDTH}" height="{HEIGHT}" font-family="sans-serif">\n'

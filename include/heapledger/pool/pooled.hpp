@@ -38,12 +38,12 @@ class pooled {
   // Of an object that is not declared to be aligned more: no type's size is less than its alignment.
   static constexpr std::size_t alignment_of(std::size_t bytes) { return bytes % 16 == 0 ? 16 : 8; }
 
-  union forever {
-    constexpr forever() : value() {}
-    ~forever() {}
+  union immortal {
+    constexpr immortal() : value() {}
+    ~immortal() {}
     Set value;
   };
-  static inline constinit forever set{};
+  static inline constinit immortal set{};
 };
 
 }  // namespace heapledger

@@ -131,7 +131,7 @@ class arena_per_thread {
     for (member* one = all_; one != nullptr; one = one->next_of_pool) {
       if (one->thread == nullptr) continue;
       one->thread->remove(one);
-      one->thread->slots[slot_.load(std::memory_order_relaxed)] = nullptr;
+      one->thread->arenas[slot_.load(std::memory_order_relaxed)] = nullptr;
     }
     give_back_slot(slot_.exchange(no_slot, std::memory_order_relaxed));
   }

@@ -54,7 +54,7 @@ struct thread_arenas {
     membership* arena = nullptr;
   };
   membership* first = nullptr;
-  void** const slots = arenas_of_thread;
+  void** const arenas = arenas_of_thread;
   recent without_slot[64]{};
 
   thread_arenas() = default;
