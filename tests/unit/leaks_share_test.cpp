@@ -28,7 +28,7 @@ TEST(leaks_share, the_middle_limits_are_those_of_mid_p) {
     return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1));
   };
   const auto exactly = [&](int n, int k, double p) { return choose(n, k) * std::pow(p, k) * std::pow(1 - p, n - k); };
-  for (const auto [hits, trials] : {std::pair{3, 10}, std::pair{1, 30}, std::pair{17, 25}}) {
+  for (const auto& [hits, trials] : {std::pair{3, 10}, std::pair{1, 30}, std::pair{17, 25}}) {
     const auto found = middle_share_of(hits, trials);
     double above = 0;
     double below = 0;
