@@ -2,24 +2,21 @@
 // for others, closing, looking through closed scopes, recycling, reading. What must hold in each: a scope lives as long
 // as a thread is in it or a block of it lives, it is recycled once, and its books pass to its parent whole.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdlib>
 
+#include "../probe_world.hpp"
 #include "explorer.hpp"
-#include "probe/account/account_index.hpp"
 #include "probe/account/cells.hpp"
 #include "probe/account/errors.hpp"
 #include "probe/account/registry.hpp"
 #include "probe/account/watch_view.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/hook/process.hpp"
-#include "probe/publish/stack_tree.hpp"
 #include "probe/scope/budget.hpp"
 #include "probe/scope/slots.hpp"
 #include "probe/scope/usage.hpp"
-#include "probe/unwind/rule_cache.hpp"
 
 namespace heapledger::probe {
 
@@ -39,15 +36,7 @@ constexpr scope_budget limited_budget{{limit, no_limit, no_limit}, 0, true};
 class world {
  public:
   world() {
-    std::string path = ::testing::TempDir() + "interleavings." + std::to_string(getpid());
-    unlink(path.c_str());
-    const bool made = create_segment({.path = path.c_str()}) && rules.create() && tree.create() && accounts.create();
-    unlink(path.c_str());
-    if (!made) throw std::runtime_error("no segment");
-    process.generation = 1;
-    reset_cells();
-    reset_registry({0, wire::stacks_mode::off});
-    reset_scopes();
+    begin_probe_world("interleavings");
     for (books*& each : of) {
       each = acquire_books(open_thread_record());
       thread_scopes_of(*each);

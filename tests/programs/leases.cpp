@@ -66,6 +66,17 @@ void overshoot(unsigned thread_count, unsigned rounds) {
   CHECK(highest > limit / 2 && refused > 0);  // the limit was really met
 }
 
+// What is left can be had to the last byte, and no more.
+void take_all(const scope& s, std::int64_t left) {
+  const enter in(s);
+  void* most = take(static_cast<std::size_t>(left - 1));
+  CHECK(most);
+  void* last = take(1);
+  CHECK(last && !take(1));
+  free(most);
+  free(last);
+}
+
 // What idle threads hold in advance is not lost to the others: the last byte can be had.
 void last_byte(unsigned, unsigned) {
   constexpr std::int64_t limit = 100'000;
@@ -81,15 +92,7 @@ void last_byte(unsigned, unsigned) {
       pthread_barrier_wait(&held);
     });
   pthread_barrier_wait(&held);
-  {
-    const enter in(s);
-    void* most = take(limit - 1);
-    CHECK(most);
-    void* last = take(1);
-    CHECK(last && !take(1));
-    free(most);
-    free(last);
-  }
+  take_all(s, limit);
   pthread_barrier_wait(&held);
   for (auto& each : idle) each.join();
 }
@@ -115,15 +118,7 @@ void many_leases(unsigned thread_count, unsigned at_once) {
     pthread_barrier_wait(&held);
     const std::int64_t used = 10 * std::int64_t{at_once};
     CHECK(s.used().live_bytes == used);
-    {
-      const enter in(s);
-      void* most = take(static_cast<std::size_t>(limit - used - 1));
-      CHECK(most);
-      void* last = take(1);
-      CHECK(last && !take(1));
-      free(most);
-      free(last);
-    }
+    take_all(s, limit - used);
     pthread_barrier_wait(&held);
     for (auto& each : threads) each.join();
     for (void* block : blocks) free(block);

@@ -1,23 +1,18 @@
 // The probe's own code for scopes, with real threads that book events as the hooks do: made for ThreadSanitizer.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "probe/account/account_index.hpp"
+#include "../probe_world.hpp"
 #include "probe/account/errors.hpp"
 #include "probe/account/registry.hpp"
 #include "probe/account/watch_view.hpp"
 #include "probe/hook/process.hpp"
-#include "probe/publish/stack_tree.hpp"
 #include "probe/scope/budget.hpp"
 #include "probe/scope/usage.hpp"
-#include "probe/unwind/rule_cache.hpp"
 
 // What is meant: readers under a sequence number, that repeat; looks at what other threads do, which are ordered by
 // membarrier(2), of which the sanitizer knows nothing; and the process's peak, of which the last word counts.
@@ -42,15 +37,7 @@ constexpr scope_budget no_budget{{no_limit, no_limit, no_limit}, 0, false};
 
 struct world {
   world() {
-    const std::string path = ::testing::TempDir() + "scope_threads." + std::to_string(getpid());
-    unlink(path.c_str());
-    const bool made = create_segment({.path = path.c_str()}) && rules.create() && tree.create() && accounts.create();
-    unlink(path.c_str());
-    if (!made) throw std::runtime_error("no segment");
-    process.generation = 1;
-    reset_cells();
-    reset_registry({0, wire::stacks_mode::off});
-    reset_scopes();
+    begin_probe_world("scope_threads");
     for (books*& each : of) {
       each = acquire_books(open_thread_record());
       each->generation = each->known_generation = 1;

@@ -24,22 +24,17 @@ wire::marker named(std::string_view name, std::uint64_t time_ns, std::int64_t li
 // Of account 1, then of account 2.
 std::string books(std::uint64_t first, std::uint64_t second) {
   char bytes[2 * wire::snapshot_entry_limit];
-  char* at = wire::put_entry(bytes, 1,
-                             {.allocations = first,
-                              .allocated_bytes = 8 * first,
-                              .frees = 0,
-                              .freed_bytes = 0,
-                              .temporaries = 0,
-                              .reallocations = 0,
-                              .peak_bytes = 0});
-  at = wire::put_entry(at, 1,
-                       {.allocations = second,
-                        .allocated_bytes = 8 * second,
-                        .frees = 1,
-                        .freed_bytes = 8,
-                        .temporaries = 0,
-                        .reallocations = 0,
-                        .peak_bytes = 0});
+  const auto put = [](char* at, std::uint64_t allocations, std::uint64_t frees) {
+    return wire::put_entry(at, 1,
+                           {.allocations = allocations,
+                            .allocated_bytes = 8 * allocations,
+                            .frees = frees,
+                            .freed_bytes = 8 * frees,
+                            .temporaries = 0,
+                            .reallocations = 0,
+                            .peak_bytes = 0});
+  };
+  const char* const at = put(put(bytes, first, 0), second, 1);
   return {bytes, static_cast<std::size_t>(at - bytes)};
 }
 

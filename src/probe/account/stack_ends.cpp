@@ -45,9 +45,11 @@ void stack_ends::add(const stack_walk& stack, std::uint32_t account, wire::cell*
   end.cell = cell;
   end.account = account;
   end.count = part.count;
-  for (std::uint32_t i = 0; i != part.count; ++i) {
-    end.words[i].address = part.innermost_word[-static_cast<std::ptrdiff_t>(i)].address;
-    end.words[i].value = part.innermost_word[-static_cast<std::ptrdiff_t>(i)].value;
+  // Word by word: the walk has just stored them so, and a load of both at once would wait for that.
+  const stack_read* from = part.innermost_word;
+  for (stack_read* to = end.words; to != end.words + part.count; ++to, --from) {
+    to->address = from->address;
+    to->value = from->value;
   }
 }
 
