@@ -40,12 +40,6 @@ void forget_leases(books& of) {
   __atomic_store_n(&of.scopes->allocated_mark, INT64_MIN, __ATOMIC_RELAXED);
 }
 
-scope_slot* slot_in(thread_scopes& of, scope_handle handle) {
-  std::uint16_t at = of.buckets[index_of(handle) % thread_scopes::bucket_count];
-  while (at != 0 && of.slots[at - 1].handle != handle) at = of.slots[at - 1].next;
-  return at == 0 ? nullptr : &of.slots[at - 1];
-}
-
 // What an idle thread holds of a scope's budget and does not use. Its open difference belongs to its current slot and
 // to those above that.
 void take_lease_back(const books& thread, thread_scopes& of, scope_slot& slot) {

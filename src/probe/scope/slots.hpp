@@ -106,13 +106,17 @@ void mend_scopes(books& own);  // after an event that was left by longjmp
 account_cell stackless_account_cell(books& own);
 account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t path);
 
-// The slot that the thread has for a scope, or nullptr.
+// The slot that a thread has for a scope, or nullptr.
+HL_HOT scope_slot* slot_in(thread_scopes& of, scope_handle handle) {
+  std::uint16_t at = of.buckets[index_of(handle) % thread_scopes::bucket_count];
+  while (at != 0 && of.slots[at - 1].handle != handle) at = of.slots[at - 1].next;
+  return HL_UNLIKELY(at == 0) ? nullptr : &of.slots[at - 1];
+}
+// The thread's own, which it uses.
 HL_HOT scope_slot* known_slot(thread_scopes& mine, scope_handle handle) {
-  std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
-  while (at != 0 && mine.slots[at - 1].handle != handle) at = mine.slots[at - 1].next;
-  if (HL_UNLIKELY(at == 0)) return nullptr;
-  mine.slots[at - 1].recently_used = true;
-  return &mine.slots[at - 1];
+  scope_slot* const slot = slot_in(mine, handle);
+  if (HL_LIKELY(slot != nullptr)) slot->recently_used = true;
+  return slot;
 }
 // That one, or a new one; nullptr where all are taken.
 scope_slot* slot_of(books& own, scope_record& record, scope_handle handle);
