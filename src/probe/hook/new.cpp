@@ -55,11 +55,11 @@ HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
     if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__); \
     return book_block<kind, throws>(block, bytes, HL_CALLER());                        \
   }
-#define HL_DELETE(symbol, kind, parameters, ...)                                   \
-  HL_EXPORT void symbol parameters {                                               \
-    if (HL_UNLIKELY(reinterpret_cast<std::uintptr_t>(block) < next.deletes_from))  \
-      return pass_delete(#symbol, __VA_ARGS__);                                    \
-    free_block<kind>(block);                                                       \
+#define HL_DELETE(symbol, kind, parameters, ...)                                  \
+  HL_EXPORT void symbol parameters {                                              \
+    if (HL_UNLIKELY(reinterpret_cast<std::uintptr_t>(block) < next.deletes_from)) \
+      return pass_delete(#symbol, __VA_ARGS__);                                   \
+    free_block<kind>(block);                                                      \
   }
 
 using nothrow = const void*;

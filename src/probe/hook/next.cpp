@@ -49,9 +49,9 @@ void* no_operator_new(std::size_t) {
 
 }  // namespace
 
-constinit next_allocator next{first_malloc,   first_free,           first_calloc,      first_realloc, first_memalign,
-                              first_memalign, first_posix_memalign, first_usable_size, false,         false,
-                              no_operator_new, UINTPTR_MAX};
+constinit next_allocator next{first_malloc,   first_free,     first_calloc,         first_realloc,
+                              first_memalign, first_memalign, first_posix_memalign, first_usable_size,
+                              false,          false,          no_operator_new,      UINTPTR_MAX};
 
 namespace {
 
