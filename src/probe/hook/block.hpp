@@ -47,4 +47,13 @@ HL_HOT std::size_t with_tag(std::size_t bytes) {
   return HL_LIKELY(bytes < large_usable_bytes - tag_bytes) ? bytes + state.trailer_bytes : without_tag(bytes);
 }
 
+// The same, of what takes nothing but a size. The large ones are asked for elsewhere, so that the fast path has one
+// comparison and no choice of values.
+using allocation_function = void*(std::size_t);
+HL_COLD void* allocate_large(allocation_function* function, std::size_t bytes);
+HL_HOT void* allocate_tagged(allocation_function* const& function, std::size_t bytes) {
+  return HL_LIKELY(bytes < large_usable_bytes - tag_bytes) ? function(bytes + tag_bytes)
+                                                           : allocate_large(function, bytes);
+}
+
 }  // namespace heapledger::probe

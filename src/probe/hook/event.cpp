@@ -243,7 +243,7 @@ void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, s
 template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   const void* const at = reinterpret_cast<const void*>(rsp);
-  books* own = scopes_in_use && this_thread != nullptr ? find_books(at) : nullptr;
+  books* own = scopes_in_use && books_of_thread() != nullptr ? find_books(at) : nullptr;
   if (own != nullptr && own->gated) {
     take(own, at);
     return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
@@ -273,6 +273,10 @@ HL_COLD void free_first(void* block) {
       count_loss(wire::loss::unbooked);
   }
   if (pass_on) next.free(block);
+}
+
+HL_COLD void* allocate_large(allocation_function* function, std::size_t bytes) {
+  return function(with_tag(bytes));
 }
 
 constinit thread_local aligned_request last_aligned = {nullptr, 0};

@@ -23,7 +23,7 @@ HL_COLD void release_from_loader(void* block) {
 }  // namespace
 
 HL_EXPORT void* malloc(std::size_t bytes) {
-  void* const block = next.malloc(with_tag(bytes));
+  void* const block = allocate_tagged(next.malloc, bytes);
   return booked(block, bytes, HL_CALLER());  // read only now: nothing need be kept over the call
 }
 

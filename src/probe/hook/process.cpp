@@ -37,7 +37,12 @@
 namespace heapledger::probe {
 
 constinit process_state state;
-thread_local books* this_thread = nullptr;
+constinit const books no_books = [] {
+  books none{};
+  none.generation = books::never;
+  return none;
+}();
+thread_local books* this_thread = const_cast<books*>(&no_books);
 
 namespace {
 
@@ -45,7 +50,7 @@ enum class stage : std::uint32_t { untouched, beginning, keeping, off };
 constinit std::uint32_t current_stage = static_cast<std::uint32_t>(stage::untouched);
 constinit int beginning_tid = 0;
 constinit options chosen;
-constinit std::uint64_t last_generation = 0;
+constinit std::uint64_t last_generation = books::first_generation;
 constinit std::uint64_t code_generation = 0;  // the last one that was begun because code had gone
 constinit std::uint32_t generation_lock = 0;
 constinit pthread_key_t exit_key = 0;
@@ -126,15 +131,15 @@ void on_thread_exit(void*) {
     pthread_setspecific(exit_key, &exit_key);
     return;
   }
-  books* own = this_thread;
+  books* own = books_of_thread();
   thread_ended = true;
-  this_thread = nullptr;
+  this_thread = const_cast<books*>(&no_books);
   if (own == nullptr || process.generation == 0) return;
   close_thread_record(thread_record);
   for (books* each = own; each != nullptr;) {
     books* inner = each->nested;
     if (each != own) close_thread_record(static_cast<std::uint32_t>(each->thread - segment.threads.data));
-    each->generation = books::busy;
+    each->generation = books::held;
     leave_scopes(*each);
     each->generation = 0;
     release_books(each);
@@ -145,7 +150,7 @@ void on_thread_exit(void*) {
 // The child of a fork begins its own books: what it inherited is its parent's, and recognised as such when freed.
 bool begin_forked() {
   // A handler that forked while it interrupted a booking returns into it: that event ends in the parent's books.
-  const bool interrupted = this_thread != nullptr && this_thread->generation == books::busy;
+  const bool interrupted = books::busy(this_thread->generation);
   if (!interrupted) drop_segment();
   for (unsigned i = inherited_limit; i-- > 1;) inherited_keys[i] = inherited_keys[i - 1];
   inherited_keys[0] = state.tag_key;
@@ -156,7 +161,7 @@ bool begin_forked() {
   reset_watch();
   generation_lock = 0;
   tree.reset();
-  this_thread = nullptr;
+  this_thread = const_cast<books*>(&no_books);
   if (!chosen.follow || !open_books(true)) {
     drop_segment();
     set(stage::off);
@@ -171,7 +176,7 @@ books* register_thread() {
   if (!thread_ended) {
     thread_record = open_thread_record();
     books* own = acquire_books(thread_record);
-    this_thread = own;
+    if (own != nullptr) this_thread = own;
     pthread_setspecific(exit_key, &exit_key);
     return own;
   }
@@ -180,7 +185,7 @@ books* register_thread() {
 
 // The event that holds the books may have been left by longjmp: then its stack frame is gone.
 bool abandoned(const books& own, const void* at) {
-  if (at <= own.entered_at) return false;
+  if (reinterpret_cast<std::uint64_t>(at) <= own.generation) return false;
   struct {
     void* base;
     int flags;
@@ -191,9 +196,9 @@ bool abandoned(const books& own, const void* at) {
 }
 
 books* usable_books(const void* at) {
-  books* own = this_thread;
+  books* own = books_of_thread();
   if (own == nullptr) return register_thread();
-  while (own->generation == books::busy) {
+  while (books::busy(own->generation)) {
     if (abandoned(*own, at)) {
       mend_scopes(*own);
       break;
@@ -205,7 +210,7 @@ books* usable_books(const void* at) {
     if (own == nullptr) return nullptr;
     if (scopes_in_use) {
       const std::uint64_t generation = own->generation;
-      own->generation = books::busy;  // as for any other event: its slots must not be looked at
+      own->generation = books::held;  // as for any other event: its slots must not be looked at
       borrow_scope(*own, *outer);
       own->generation = generation;
     }

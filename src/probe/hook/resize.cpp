@@ -105,7 +105,7 @@ HL_COLD bool may_grow(std::size_t bytes, const frame_state& caller) {
 
 void* resize(void* block, std::size_t bytes, const frame_state& caller) {
   if (HL_UNLIKELY(is_bootstrap(block))) return leave_bootstrap(block, bytes, caller);
-  const bool gated = this_thread != nullptr && this_thread->gated;
+  const bool gated = this_thread->gated;
   if (HL_UNLIKELY(gated)) this_thread->scopes->holding = true;  // the old block may have to be booked back
   withdrawal old(block);
   if (HL_UNLIKELY(gated) && !may_grow(bytes, caller)) {
