@@ -14,6 +14,13 @@
 
 namespace heapledger::probe {
 
+// What is known of a block's life; lives are counted in nanoseconds from the segment's start.
+struct ended_life {
+  bool known;
+  std::uint64_t born_ns;
+  std::uint64_t lived_ns;
+};
+
 // `generation` is 0 before the probe is ready, and again in a forked child (the page is wiped on fork); it grows when
 // code is unloaded.
 struct alignas(4096) process_page {
@@ -62,6 +69,7 @@ struct books {
   thread_scopes* scopes;    // nullptr until this thread met a scope
   books* next_made;         // of all books ever made
   std::uint64_t watch_random;
+  ended_life last_life;  // of what was freed last; for a realloc that fails. hook/lifetime.hpp
   stack_walk stack;
   recent_accounts recent;
 

@@ -4,6 +4,7 @@
 #include "probe/account/tag.hpp"
 #include "probe/base/attributes.hpp"
 #include "probe/hook/next.hpp"
+#include "probe/hook/process.hpp"
 #include "probe/watch/window.hpp"
 
 namespace heapledger::probe {
@@ -38,12 +39,12 @@ HL_HOT std::size_t usable_size(void* block) {
   return HL_UNLIKELY(is_bootstrap(block) || is_watched(block)) ? ~std::size_t{0} : next.usable_size(block);
 }
 
-// Room for a tag, except where the block is large with or without it.
+// Room for a tag, and for what lifetime.hpp keeps before it, except where the block is large with or without it.
 HL_HOT std::size_t without_tag(std::size_t bytes) {
   return HL_UNLIKELY(bytes < large_usable_bytes) ? large_usable_bytes : bytes;
 }
 HL_HOT std::size_t with_tag(std::size_t bytes) {
-  return HL_LIKELY(bytes < large_usable_bytes - tag_bytes) ? bytes + tag_bytes : without_tag(bytes);
+  return HL_LIKELY(bytes < large_usable_bytes - tag_bytes) ? bytes + state.trailer_bytes : without_tag(bytes);
 }
 
 // The same, of what takes nothing but a size. The large ones are asked for elsewhere, so that the fast path has one

@@ -110,7 +110,7 @@ HL_HOT void free_block(void* block) {
   const std::uint64_t generation = process.generation;
   if (HL_UNLIKELY(own->generation != generation)) return free_first<Kind>(block);
   take(own, __builtin_dwarf_cfa());
-  if (HL_UNLIKELY(!next.glibc)) return free_other<Kind>(own, block);  // its size takes a call
+  if (HL_UNLIKELY(!state.free_direct)) return free_other<Kind>(own, block);
   const glibc_chunk chunk(block);
   if (HL_UNLIKELY(!chunk.small(large_usable_bytes))) return free_other<Kind>(own, block);
   const std::size_t usable = chunk.usable();

@@ -22,6 +22,7 @@
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
 #include "probe/hook/initial_stack.hpp"
+#include "probe/hook/lifetime.hpp"
 #include "probe/hook/marker_api.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
@@ -96,7 +97,7 @@ void find_loader() {
 
 bool open_books(bool forked) {
   char path[options::path_capacity];
-  segment_options wanted{path, chosen.stacks, chosen.depth_limit, forked};
+  segment_options wanted{path, chosen.stacks, chosen.depth_limit, forked, state.lifetimes};
   constexpr unsigned attempts = 64;
   bool open = false;
   for (unsigned attempt = 0; attempt < attempts && !open; ++attempt) {
@@ -108,6 +109,7 @@ bool open_books(bool forked) {
   reset_cells();
   reset_errors();
   reset_markers();
+  reset_lifetimes();
   modules.reset();
   reset_registry({chosen.depth_limit, chosen.stacks});
   reset_scopes();
@@ -242,7 +244,10 @@ HL_COLD void begin() {
   read_options(chosen);
   state.stacks_off = chosen.stacks == wire::stacks_mode::off;
   state.check = chosen.check && !state.stacks_off;
-  state.direct = next.glibc && !state.check && !state.stacks_off;
+  choose_lifetimes(chosen.lifetimes);
+  state.direct = next.glibc && !state.check && !state.stacks_off && !state.lifetimes;
+  state.flat = next.glibc && state.stacks_off && !state.lifetimes;
+  state.free_direct = next.glibc && !state.lifetimes;
   draw_key();
   find_loader();
   if (!chosen.selected || pthread_key_create(&exit_key, on_thread_exit) != 0 || !open_books(false)) {

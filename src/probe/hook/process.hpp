@@ -16,6 +16,10 @@ struct process_state {
   bool stacks_off = false;
   bool check = false;
   bool direct = false;             // glibc's blocks, and stacks, unchecked: allocations take the fastest path
+  bool flat = false;               // glibc's blocks, without stacks
+  bool free_direct = false;        // glibc's blocks, whose lives nobody times: so do frees
+  bool lifetimes = false;          // see lifetime.hpp
+  std::size_t trailer_bytes = 16;  // behind what was asked for; until the options are read, room for either
   std::uint64_t loader_start = 0;  // ld.so's code
   std::uint64_t loader_bytes = 0;
 };

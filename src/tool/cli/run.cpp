@@ -77,6 +77,7 @@ collect::probe_settings settings_for(const run_options& options, const collect::
   settings.follow = options.follow;
   settings.only = options.only;
   settings.snapshot_signal = options.snapshot_signal;
+  settings.lifetimes = options.lifetimes;
   settings.check = options.check;
   return settings;
 }
