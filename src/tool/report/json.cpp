@@ -11,6 +11,7 @@
 
 #include "tool/analyse/frames.hpp"
 #include "tool/analyse/lifetimes.hpp"
+#include "tool/analyse/mismatches.hpp"
 #include "tool/analyse/scopes.hpp"
 #include "tool/report/json_frames.hpp"
 #include "tool/report/json_text.hpp"
@@ -306,8 +307,11 @@ class json_writer {
   }
 
   void write_errors() {
-    write_list("errors", p_.errors, [&](const error_entry& error) {
-      add(R"({{"kind":{},"count":{},"stack":{}}})", json_string(error.kind), error.count, error.stack);
+    write_list("errors", analyse::judged_errors(p_), [&](const analyse::judged_error& judged) {
+      const auto& [error, doubt] = judged;
+      add(R"({{"kind":{},"count":{},"stack":{})", json_string(error.kind), error.count, error.stack);
+      if (doubt != none) add(R"(,"doubt":{})", json_string(p_.modules[doubt].path));
+      add("}}");
     });
   }
 

@@ -113,7 +113,7 @@ void write_totals(page& page, const profile& p) {
 
 // What a program with an allocator of its own looks like from here.
 void write_nothing_seen(page& page, const profile& p) {
-  if (p.window || p.totals().allocations != 0) return;
+  if (p.window || p.totals().allocations != 0 || p.process.exe.empty()) return;
   page.blank();
   page.paragraph(
       fmt::format("Not one allocation was seen. Does the program bring an allocator of its own, linked into it? "
