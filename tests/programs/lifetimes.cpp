@@ -106,7 +106,7 @@ static void every_way(std::uint64_t ns, std::size_t bytes) {
   block large = site_grown(second, 300'000);
   CHECK(!realloc(large.at, SIZE_MAX / 2));  // lives on
   block larger = site_grown(large, 900'000);
-  block small = site_grown(larger, bytes);
+  block small = site_grown(larger, bytes + 1);
   CHECK(!realloc(small.at, SIZE_MAX / 2));
   pass_ns(ns);
   give(small);
