@@ -329,6 +329,8 @@ TEST(suggest, measures_distance) {
   EXPECT_EQ(nearest("--outp", known), "--output");
   EXPECT_EQ(nearest(std::string(100'000, 'x'), known), "");
   EXPECT_EQ(nearest("--zebra", known), "");
+  const words prefixed = {"--interval", "--leaks-suspicious"};
+  EXPECT_EQ(nearest("--suspicious", prefixed), "--leaks-suspicious");
 }
 
 TEST(export_options, the_format_is_asked_for_and_checked) {
