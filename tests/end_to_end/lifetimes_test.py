@@ -3,6 +3,8 @@
 import collections
 import glob
 import json
+import shutil
+import unittest
 
 import exact_test
 import ledger
@@ -189,6 +191,34 @@ class Lifetimes(ledger.Case):
         self.assertTrue(csv[0].endswith(",mean_lifetime,mean_age"))
         untimed = self.profile([ledger.program("nothing")])
         self.assertIn(b"run --lifetimes", ledger.execute([ledger.BIN, "report", untimed.files[0]]).out)
+
+
+class BesideDhat(ledger.Case):
+    """DHAT counts time in instructions: what both must say is which blocks live longer, and how many there are."""
+
+    def sites(self, path):
+        with open(path, encoding="utf-8") as file:
+            read = json.load(file)
+        found = {}
+        for point in read["pps"]:
+            text = " ".join(read["ftbl"][i] for i in point["fs"])
+            site = next((s for s in ("site_kept", "site_slow", "site_quick") if s in text), None)
+            if site:
+                found[site] = (point["tbk"], point["tb"], point["tl"] / point["tbk"])
+        return found
+
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind")
+    def test_the_same_order(self):
+        theirs, ours = self.path("theirs.json"), self.path("ours.json")
+        command = [ledger.program("three_lives")]
+        done = ledger.execute(["valgrind", "--tool=dhat", f"--dhat-out-file={theirs}", *command])
+        self.assertEqual(done.status, 0, done)
+        profile = self.profile(command, "--lifetimes").files[0]
+        self.assertEqual(ledger.execute([ledger.BIN, "export", "--format", "dhat", "-o", ours, profile]).status, 0)
+        theirs, ours = self.sites(theirs), self.sites(ours)
+        self.assertEqual({site: row[:2] for site, row in ours.items()}, {site: row[:2] for site, row in theirs.items()})
+        for rows in (theirs, ours):
+            self.assertEqual(sorted(rows, key=lambda site: rows[site][2]), ["site_quick", "site_slow", "site_kept"])
 
 
 class ExactWithLifetimes(exact_test.Exact):
