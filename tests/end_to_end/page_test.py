@@ -35,7 +35,9 @@ class Page(ledger.Case):
             self.skipTest("no chromium")
 
     def test_threads(self):
-        self.assert_page_tells(self.profile([ledger.program("books_threads")]).files[0])
+        done = self.profile([ledger.program("books_threads"), self.path("books.json"), "4"])
+        self.assertEqual(done.status, 0, done)
+        self.assert_page_tells(done.files[0])
 
     def test_lifetimes(self):
         done = self.profile([ledger.program("books_entry_points"), self.path("books.json")], "--lifetimes")
