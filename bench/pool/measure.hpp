@@ -28,12 +28,14 @@ inline std::vector<unsigned> free_order(order which) {
   return result;
 }
 
-// Subject: allocate() and deallocate(void*).
+// Subject: allocate() and deallocate(void*). A program writes what it makes before it keeps the pointer, and a
+// processor may finish that store in one step with an allocator's own next to the chunk.
 template <class Subject>
 void fill(Subject& subject, void** chunks) {
   for (std::size_t i = 0; i < depth; ++i) {
-    chunks[i] = subject.allocate();
-    *static_cast<volatile char*>(chunks[i]) = 1;
+    void* const chunk = subject.allocate();
+    *static_cast<volatile char*>(chunk) = 1;
+    chunks[i] = chunk;
   }
 }
 template <class Subject>

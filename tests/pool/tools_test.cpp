@@ -100,6 +100,21 @@ TYPED_TEST(pool_under_valgrind, use_after_free_and_overflow) {
   EXPECT_EQ(found.kinds(), std::vector{violation_kind::underflow});
 }
 
+TYPED_TEST(pool_under_valgrind, a_refused_free_leaves_the_chunk_as_it_was) {
+  if (!RUNNING_ON_VALGRIND) GTEST_SKIP() << "not under valgrind";
+  const caught found;
+  typename TestFixture::pool_type pool;
+  auto* const chunk = static_cast<char*>(pool.allocate());
+  std::memset(chunk, 1, 32);
+  pool.deallocate(chunk + 16);
+  EXPECT_EQ(found.kinds(), std::vector{violation_kind::middle_pointer});
+  EXPECT_EQ(std::size_t{VALGRIND_CHECK_MEM_IS_DEFINED(chunk, 32)}, 0u);
+  EXPECT_EQ(std::size_t{VALGRIND_CHECK_MEM_IS_ADDRESSABLE(chunk, 48)}, 0u);
+  EXPECT_NE(std::size_t{VALGRIND_CHECK_MEM_IS_ADDRESSABLE(chunk - 8, 8)}, 0u);
+  pool.deallocate(chunk);
+  EXPECT_NE(std::size_t{VALGRIND_CHECK_MEM_IS_ADDRESSABLE(chunk, 48)}, 0u);
+}
+
 #else
 
 TEST(pool_tools, cost_nothing_when_there_is_none) {
