@@ -17,8 +17,8 @@ std::uint64_t alignment_of(const void* block) {
 
 // The program finds as much room as it would have found, and the alignment that it asked for.
 watch_offer offer_for(void* block, const suspect_block& what) {
-  const std::size_t usable = usable_size(block);
-  return {what.account, what.bytes, usable < large_usable_bytes ? usable - tag_bytes : usable, alignment_of(block)};
+  const std::size_t usable = what.usable < large_usable_bytes ? what.usable - tag_bytes : what.usable;
+  return {what.account, what.bytes, usable, alignment_of(block)};
 }
 
 bool list(void* block, const suspect_block& what) {
@@ -26,8 +26,8 @@ bool list(void* block, const suspect_block& what) {
 }
 
 // A slot whose block the side table has no room for would never be recognised.
-void* place_and_list(books& own, void* block, const suspect_block& what) {
-  void* const slot = place(own, offer_for(block, what));
+HL_COLD void* place_and_list(void* block, const suspect_block& what) {
+  void* const slot = place(offer_for(block, what));
   if (slot == nullptr || list(slot, what)) return slot;
   leave_slot(slot);
   return nullptr;
@@ -50,14 +50,15 @@ HL_COLD void count_inherited(std::size_t bytes) {
 }
 
 HL_COLD void* book_suspect(books& own, void* block, const suspect_block& what) {
-  if (void* const slot = place_and_list(own, block, what); slot != nullptr) {
+  void* const slot = HL_UNLIKELY(is_chosen(own, what.account)) ? place_and_list(block, what) : nullptr;
+  if (slot != nullptr) {
     if (what.reallocated) std::memcpy(slot, block, what.bytes);
     next.free(block);
     block = slot;
     end_word(block) = tag::make(block, state.tag_key, what.account, 0, what.kind);
-  } else if (const std::size_t usable = usable_size(block); usable < large_usable_bytes) {
-    const std::size_t slack = usable - tag_bytes - what.bytes;
-    tag_word(block, usable) = tag::make(block, state.tag_key, what.account, slack, what.kind);
+  } else if (what.usable < large_usable_bytes) {
+    const std::size_t slack = what.usable - tag_bytes - what.bytes;
+    tag_word(block, what.usable) = tag::make(block, state.tag_key, what.account, slack, what.kind);
   } else {
     list(block, what);
   }
