@@ -242,7 +242,7 @@ void watcher::ask(std::uint64_t now_ns) {
     const auto taken = left_alone_.find(change.account);
     if (change.chance > 0)
       control_.suspect(change.account, change.chance,
-                       options_.per_stack + (taken == left_alone_.end() ? 0 : taken->second));
+                       options_.per_stack + (taken == left_alone_.end() ? 0 : taken->second), change.inclusion);
     else
       control_.acquit(change.account);
   }
