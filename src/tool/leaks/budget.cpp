@@ -18,10 +18,22 @@ double offered_per_s_each(std::span<const double> rates, double most_per_s) {
   return std::numeric_limits<double>::infinity();
 }
 
-std::size_t allowance::take(std::size_t wanted, double now_s) {
+void usage::see(double now_s, double processor_s) {
+  constexpr double least = 0.1;
+  constexpr double shortest_s = 0.2;
+  if (last_s_ >= 0) {
+    if (now_s - last_s_ < shortest_s) return;
+    const double now = (processor_s - last_processor_s_) / (now_s - last_s_);
+    processors_ = std::clamp((processors_ + now) / 2, least, 1.0);
+  }
+  last_s_ = now_s;
+  last_processor_s_ = processor_s;
+}
+
+std::size_t allowance::take(std::size_t wanted, double per_s, double now_s) {
   const double passed_s = last_s_ < 0 ? 1 : std::max(0.0, now_s - last_s_);
   last_s_ = now_s;
-  left_ = std::min(per_s_, left_ + per_s_ * passed_s);
+  left_ = std::min(std::max(1.0, per_s), left_ + per_s * passed_s);
   const auto taken = std::min(wanted, static_cast<std::size_t>(left_));
   left_ -= static_cast<double>(taken);
   return taken;

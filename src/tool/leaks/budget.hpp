@@ -1,11 +1,12 @@
 // What the watch may cost the program in all, whatever it allocates: offers, blocks placed and armings are each held to
-// well under a hundredth of a processor, by the prices that bench/watch.py prints. The hunt asks for no more.
+// well under a hundredth of the processor time that it uses, by the prices that bench/watch.py prints.
 #pragma once
 
 #include <span>
 
 namespace heapledger::leaks {
 
+// For a program that keeps one processor busy.
 struct budget {
   double offers_per_s = 200'000;  // an allocation of a suspect takes 20 to 40 ns more, chosen or not
   double placed_per_s = 500;      // 6 to 15 us, the free included
@@ -16,15 +17,25 @@ struct budget {
 // offered only part of the time, this rate over its own; so that all together make `most_per_s`.
 double offered_per_s_each(std::span<const double> rates, double most_per_s);
 
+// How many processors the program keeps busy, lately; at least a little, and for a budget never more than one.
+class usage {
+ public:
+  void see(double now_s, double processor_s);
+  double processors() const { return processors_; }
+
+ private:
+  double processors_ = 1;
+  double last_s_ = -1;
+  double last_processor_s_ = 0;
+};
+
 // What may be spent at a look: what time has brought, and never more than a second of it.
 class allowance {
  public:
-  explicit allowance(double per_s) : per_s_(per_s) {}
-  // How many of so many, at this time; at least one comes in the end, however little time passes between two looks.
-  std::size_t take(std::size_t wanted, double now_s);
+  // How many of so many, at so many a second; at least one comes in the end, however little time passes between looks.
+  std::size_t take(std::size_t wanted, double per_s, double now_s);
 
  private:
-  double per_s_;
   double left_ = 0;
   double last_s_ = -1;
 };

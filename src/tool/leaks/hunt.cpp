@@ -102,7 +102,7 @@ void hunt::see_slots(double now_s, std::span<const slot_view> slots) {
 
 // Those that wait longest. What is left over is asked for again at the next look.
 void hunt::choose_armings(std::vector<wanted_arming> wanted, double now_s) {
-  const auto count = may_arm_.take(wanted.size(), now_s);
+  const auto count = may_arm_.take(wanted.size(), options_.spend.armed_per_s * usage_.processors(), now_s);
   const auto middle = wanted.begin() + static_cast<std::ptrdiff_t>(count);
   if (count < wanted.size())
     std::nth_element(wanted.begin(), middle, wanted.end(),
@@ -116,8 +116,9 @@ void hunt::choose_rates(double now_s) {
   std::vector<double> rates;
   for (const auto& [account, own] : studies_)
     if (own.is_suspect()) rates.push_back(own.counts().allocations_per_s());
-  const double placed_per_s = options_.spend.placed_per_s / static_cast<double>(std::max<std::size_t>(1, rates.size()));
-  const double offered_per_s = offered_per_s_each(rates, options_.spend.offers_per_s);
+  const double placed_per_s =
+      options_.spend.placed_per_s * usage_.processors() / static_cast<double>(std::max<std::size_t>(1, rates.size()));
+  const double offered_per_s = offered_per_s_each(rates, options_.spend.offers_per_s * usage_.processors());
   for (const auto& [account, own] : studies_) {
     const double inclusion = own.chance(options_, free_places, placed_per_s, now_s);
     const double share = std::min(1.0, offered_per_s / std::max(own.counts().allocations_per_s(), 1e-6));

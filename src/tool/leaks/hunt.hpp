@@ -50,8 +50,10 @@ struct arming {
 class hunt {
  public:
   // What lives at the first look is none of the hunt's business.
-  explicit hunt(const hunt_options& options) : options_(options), may_arm_(options.spend.armed_per_s) {}
+  explicit hunt(const hunt_options& options) : options_(options) {}
 
+  // What the watch may cost goes by what the program uses; unknown, it is taken to use one processor.
+  void see_usage(double now_s, double processor_s) { usage_.see(now_s, processor_s); }
   void see_counts(double now_s, std::span<const account_counts> all);
   // Watched blocks that were freed after so long: also those that came and went between two looks.
   void see_ended(std::uint32_t account, double lifetime_s, std::uint32_t times);
@@ -103,6 +105,7 @@ class hunt {
   std::unordered_map<std::uint32_t, study> studies_;
   std::unordered_map<std::uint32_t, place> places_;  // by slot
   std::unordered_map<std::uint32_t, plan> plans_;
+  usage usage_;
   allowance may_arm_;
   std::minstd_rand coin_;
   std::vector<rate_change> rates_;
