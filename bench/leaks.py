@@ -226,10 +226,10 @@ def tell(name, watched, again, seconds, found):
 def main():
     parser = argparse.ArgumentParser(prog="bench/leaks.py", description=__doc__)
     parser.add_argument("build", type=pathlib.Path, nargs="?", default=pathlib.Path("build/release"))
-    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--requests", type=int, default=48_000, help="in a slice (%(default)s)")
-    parser.add_argument("--slices", type=int, default=8, help="measured, of each server each time (%(default)s)")
-    parser.add_argument("--settling", type=int, default=5, help="slices before, in which the watch finds what to watch (%(default)s)")
+    parser.add_argument("--slices", type=int, default=6, help="measured, of each server each time (%(default)s)")
+    parser.add_argument("--settling", type=int, default=4, help="slices before, in which the watch finds what to watch (%(default)s)")
     parser.add_argument("--only", default="redis,nginx,cc1plus")
     options = parser.parse_args()
     options.build = options.build.resolve()
