@@ -3,7 +3,8 @@
 redis and nginx with a leak, so that there is something to watch, and on a compiler. Two servers of a kind get the same load
 in turn, a slice of a tenth of a second each; first one is watched, then the other, so that neither the machine's pace nor
 what tells the two processes apart is in the ratio. Two compilers run at the same time, and then with their processors
-changed. The same with nobody watched stands beside it. Prints, and asserts nothing. Takes about 2.5 minutes."""
+changed. The same with nobody watched stands beside it. Prints, and asserts nothing. Takes two to three minutes on two
+processors that do nothing else."""
 
 import argparse
 import math
@@ -11,6 +12,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -142,12 +144,15 @@ def in_slices(pair, watched, options):
     for server in pair:
         server.restore()
     tool = None if watched is None else watch(pair[watched].process.pid, options)
-    times = [0, 0]
-    for turn in range(options.settling + options.slices):
-        for which in random.sample((0, 1), 2):
-            used = pair[which].slice_s(options.requests)
-            times[which] += used if turn >= options.settling else 0  # until there are suspects
-    return times, finish(tool)
+    times, found = [0, 0], ""
+    try:
+        for turn in range(options.settling + options.slices):
+            for which in random.sample((0, 1), 2):
+                used = pair[which].slice_s(options.requests)
+                times[which] += used if turn >= options.settling else 0  # until there are suspects
+    finally:
+        found = finish(tool)
+    return times, found
 
 
 def serve(kind, options, folder):
@@ -155,7 +160,19 @@ def serve(kind, options, folder):
     places = [folder / "a", folder / "b"]
     for place in places:
         place.mkdir()
-    pair = [kind(place, options, options.leaky if kind is Nginx else "") for place in places]
+    pair = []
+    try:
+        for place in places:
+            pair.append(kind(place, options, options.leaky if kind is Nginx else ""))
+        return serve_in_rounds(pair, options)
+    finally:
+        for server in pair:
+            server.end()
+        for place in places:
+            shutil.rmtree(place)
+
+
+def serve_in_rounds(pair, options):
     watched, again, seconds, found = [], [], [], ""
     in_slices(pair, None, options)
     for _ in range(options.rounds):
@@ -168,10 +185,6 @@ def serve(kind, options, folder):
         watched.append(over(measured["first"], measured["second"]))
         again.append(over(measured["neither"], measured["nor"]))
         seconds.append(sum(measured["neither"]) / 2)
-    for server in pair:
-        server.end()
-    for place in places:
-        shutil.rmtree(place)
     return watched, again, seconds, found
 
 
@@ -206,7 +219,7 @@ def compiler(folder):
 def compile_in_pairs(options, folder):
     command = compiler(folder)
     watched, again, seconds, found = [], [], [], ""
-    for _ in range(options.rounds):
+    for _ in range(options.compiles):
         measured = {}
         for what in random.sample(("first", "second", "neither", "nor"), 4):
             measured[what], said = compile_both(command, {"first": 0, "second": 1}.get(what), options, folder)
@@ -226,8 +239,9 @@ def tell(name, watched, again, seconds, found):
 def main():
     parser = argparse.ArgumentParser(prog="bench/leaks.py", description=__doc__)
     parser.add_argument("build", type=pathlib.Path, nargs="?", default=pathlib.Path("build/release"))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--requests", type=int, default=48_000, help="in a slice (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="of each server (%(default)s)")
+    parser.add_argument("--compiles", type=int, default=2, help="rounds of the compiler (%(default)s)")
+    parser.add_argument("--requests", type=int, default=36_000, help="in a slice (%(default)s)")
     parser.add_argument("--slices", type=int, default=6, help="measured, of each server each time (%(default)s)")
     parser.add_argument("--settling", type=int, default=4, help="slices before, in which the watch finds what to watch (%(default)s)")
     parser.add_argument("--only", default="redis,nginx,cc1plus")
@@ -239,11 +253,12 @@ def main():
         print(f"bench/leaks.py: {probe} or {options.leaky} is not there: build with the release preset", file=sys.stderr)
         return 2
     os.sched_setaffinity(0, {PROCESSORS[0]})
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the servers end too
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         folder = pathlib.Path(folder)
         options.probe = shutil.copy(probe, folder)  # a build meanwhile must not change it
-        print(f"processor time of the program under `heapledger leaks PID` over that of the profile, median of {options.rounds} "
-              "(lowest..highest)", flush=True)
+        print(f"processor time of the program under `heapledger leaks PID` over that of the profile, "
+              "median (lowest..highest)", flush=True)
         for name in options.only.split(","):
             if name == "cc1plus":
                 tell(name, *compile_in_pairs(options, folder))
