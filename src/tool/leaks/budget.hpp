@@ -8,7 +8,7 @@ namespace heapledger::leaks {
 
 // For a program that keeps one processor busy.
 struct budget {
-  double offers_per_s = 200'000;  // an allocation of a suspect takes 20 to 40 ns more, chosen or not
+  double offers_per_s = 200'000;  // an allocation of a suspect takes 20 to 30 ns more, chosen or not
   double placed_per_s = 500;      // 6 to 15 us, the free included
   double armed_per_s = 2500;      // 1 us, and the fault of the touch that may follow
 };
