@@ -56,6 +56,8 @@ void repair(std::string& file) {
   place<wire::pool_site>(header.pool_sites, header.pool_site_count, at, 1);
   place<wire::freer>(header.freers, header.freer_count, at, 1);
   place<wire::writer_book>(header.writer_books, header.writer_count, at, 1);
+  place<wire::writer_lifetimes>(header.writer_lifetimes, header.writer_count, at, 1);
+  place<wire::account_lifetimes>(header.account_lifetimes, header.account_count, at, 1);
   std::uint32_t none_read = 0;
   place<std::uint32_t>(header.watch_marks, none_read, at, 1);
   place<wire::watch_suspect>(header.watch_suspects, none_read, at, 1);

@@ -23,7 +23,7 @@ inline void begin_probe_world(const std::string& name) {
   const bool made = create_segment({.path = path.c_str()}) && rules.create() && tree.create() && accounts.create();
   unlink(path.c_str());
   if (!made) throw std::runtime_error("no segment");
-  process.generation = 1;
+  process.generation = books::first_generation + 1;
   reset_cells();
   reset_registry({0, wire::stacks_mode::off});
   reset_scopes();

@@ -54,9 +54,9 @@ def tracker(model, **settings):
     return lambda build, _out: {"LD_PRELOAD": built(build, f"bench/tracker_{model}.so"), **settings}
 
 
-def probe(stacks):
+def probe(stacks, **settings):
     return lambda build, out: {"LD_PRELOAD": built(build, "lib/heapledger/libheapledger.so"),
-                               "HEAPLEDGER_STACKS": stacks, "HEAPLEDGER_OUTPUT": f"{out}/profile.%p.hlp"}
+                               "HEAPLEDGER_STACKS": stacks, "HEAPLEDGER_OUTPUT": f"{out}/profile.%p.hlp", **settings}
 
 
 def run(stacks):
@@ -101,6 +101,7 @@ PROFILERS = [
     Profiler("heapledger-off", "the probe, counters without stacks", probe("off")),
     Profiler("heapledger-fp", "the probe, stacks by frame pointer", probe("fp")),
     Profiler("heapledger", "the probe, full DWARF stacks (the default)", probe("dwarf")),
+    Profiler("heapledger-lifetimes", "the same, every block timed", probe("dwarf", HEAPLEDGER_LIFETIMES="1")),
     Profiler("heapledger-run-off", "heapledger run --stacks off", prefix=run("off"), whole=True),
     Profiler("heapledger-run-fp", "heapledger run --stacks fp", prefix=run("fp"), whole=True),
     Profiler("heapledger-run", "heapledger run", prefix=run("dwarf"), whole=True),

@@ -18,12 +18,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/lifetime.hpp"
 #include "wire/watch.hpp"
 
 namespace heapledger::wire {
 
 inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
-inline constexpr std::uint32_t segment_version = 4;
+inline constexpr std::uint32_t segment_version = 5;
 inline constexpr std::size_t header_bytes = 16384;
 
 struct region {
@@ -257,14 +258,15 @@ enum class loss : std::uint32_t {
   snapshots_full,     // snapshots that had no room, and were kept as marks
   pools_full,         // pools, or stacks in them, that could not be shown
   freers_full,        // frees in other scopes whose pair of scopes had no room: they are one pair
+  lives_unknown,      // frees of blocks whose birth is not known, where lives are timed
   count
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
 inline constexpr const char* loss_names[loss_count] = {
-    "nodes_full",      "accounts_full",     "cells_full",       "threads_full", "modules_full",
-    "stack_cut_depth", "stack_cut_no_rule", "stack_cut_bounds", "large_full",   "unbooked",
-    "foreign_frees",   "inherited_frees",   "overflow_size",    "errors_full",  "segment_full",
-    "scopes_full",     "markers_full",      "snapshots_full",   "pools_full",   "freers_full",
+    "nodes_full",        "accounts_full",    "cells_full",    "threads_full", "modules_full",  "stack_cut_depth",
+    "stack_cut_no_rule", "stack_cut_bounds", "large_full",    "unbooked",     "foreign_frees", "inherited_frees",
+    "overflow_size",     "errors_full",      "segment_full",  "scopes_full",  "markers_full",  "snapshots_full",
+    "pools_full",        "freers_full",      "lives_unknown",
 };
 
 enum class fold_state : std::uint32_t { idle, valid };
@@ -311,7 +313,8 @@ struct segment_header {
   region pool_kinds, pools, pool_sites;
   region watch_marks, watch_suspects, watch_slots, watch_arms;  // see watch.hpp; their counts are in it too
   region freers;
-  region writer_books;  // as many as writers
+  region writer_books;                         // as many as writers
+  region writer_lifetimes, account_lifetimes;  // as many as writers and accounts; no capacity: lives were not timed
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;
@@ -345,7 +348,7 @@ struct segment_header {
   std::uint64_t inherited_freed_bytes;
   std::uint64_t large_blocks;    // live blocks in the side table: they carry no tag
   std::uint64_t private_bytes;   // the probe's own anonymous memory
-  std::uint64_t tag_bytes_each;  // 8
+  std::uint64_t tag_bytes_each;  // 8, or 16 where lives are timed
   check_result check;
 
   fold_journal folds[fold_stripes];

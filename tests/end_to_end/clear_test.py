@@ -92,6 +92,25 @@ class Clear(ledger.Case):
         self.assertEqual((done.status, done.out), (6, b"4\n5\n"), done)
         self.assertEqual([os.path.basename(r["process"]["exe"]) for r in done.reports], [os.path.basename(os.path.realpath("/bin/sh"))])
 
+    def test_own_allocator(self):
+        """Its allocations cannot be seen: said before it runs or, of a child, at the end; and where nothing is to be read."""
+        program = ledger.program("own_malloc")
+        for command in ([program], ["sh", "-c", f"{program}; {program}; exit 0"]):
+            with self.subTest(command=command):
+                folder = self.path(f"own-{len(command)}")
+                os.mkdir(folder)
+                done = ledger.execute([ledger.BIN, "run", "-o", os.path.join(folder, "%e.%p.hlp"), "--", *command])
+                said = [line for line in done.err.decode().splitlines() if "allocator linked in" in line]
+                self.assertEqual(len(said), 1, done)
+                self.assertIn("own_malloc", said[0])
+                files = [name for name in os.listdir(folder) if name.startswith("own_malloc")]
+                self.assertEqual(len(files), 1 if len(command) == 1 else 2, done)
+                text = ledger.execute([ledger.BIN, "report", os.path.join(folder, files[0])]).out.decode()
+                self.assertIn("heapledger doctor", text)
+                doctor = ledger.execute([ledger.BIN, "doctor", program])
+                self.assertEqual(doctor.status, 1, doctor)
+                self.assertNotIn("can be profiled", doctor.out.decode())
+
     def test_output_exists(self):
         kept = self.write("x.hlp", "precious")
         ran = self.path("ran")

@@ -1,5 +1,6 @@
 """Planted mistakes are found, with the stack that allocated the block; a program without any has none."""
 
+import os
 import signal
 
 import ledger
@@ -37,6 +38,19 @@ class Errors(ledger.Case):
                 r = self.errors(mode)
                 self.assert_found(r, "mismatch")
                 self.assertEqual(r["totals"]["live_blocks"], self.pool(r), "the block is freed all the same")
+
+    def test_operators_bound_within_a_library(self):
+        """What such a library allocates and the program deletes is no mistake; the other way it cannot be told."""
+        program = ledger.program("bound_operators_client")
+        r = self.profile([program, "theirs"]).report
+        self.assertEqual(r["errors"], [])
+        self.assertTrue(any(ledger.functions(s)[0].startswith("operator new") for s in r["stacks"] if s["frames"]), "the case at hand")
+        done = self.profile([program, "ours"])
+        e, = done.report["errors"]
+        self.assertEqual((e["kind"], e["count"], os.path.basename(e["doubt"])), ("mismatch", 1, "libbound_operators.so"))
+        text = ledger.execute([ledger.BIN, "report", done.files[0]])
+        self.assertIn(b"may be no mistake", text.out)
+        self.assertIn(b"libbound_operators.so", text.out)
 
     def pool(self, r):
         """Blocks that the C++ library keeps: the exception pool."""

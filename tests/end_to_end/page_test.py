@@ -37,6 +37,11 @@ class Page(ledger.Case):
     def test_threads(self):
         self.assert_page_tells(self.profile([ledger.program("books_threads")]).files[0])
 
+    def test_lifetimes(self):
+        done = self.profile([ledger.program("books_entry_points"), self.path("books.json")], "--lifetimes")
+        self.assertEqual(done.status, 0, done)
+        self.assert_page_tells(done.files[0])
+
     def test_scopes(self):
         self.assert_page_tells(self.profile([ledger.program("scopes"), "nested"]).files[0])
 
@@ -52,6 +57,7 @@ class Page(ledger.Case):
     def test_two_profiles(self):
         before, after = [self.profile([ledger.program("scopes"), case]).files[0] for case in ("nested", "peak")]
         self.assert_page_tells(after, before)
+        self.assert_page_tells(self.profile([ledger.program("scopes"), "peak"], "--lifetimes").files[0], before)
 
     def test_files(self):
         """The page's name, and what is in the way of it."""

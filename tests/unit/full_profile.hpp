@@ -20,7 +20,8 @@ inline profile full_profile() {
                .forked = true,
                .stacks = "dwarf",
                .depth_limit = 64,
-               .host = "box"};
+               .host = "box",
+               .lives_timed = true};
   p.peak = {.error_bytes = 4096, .time_ns = 1'250'000'000};
   p.strings = {"main", "main.cpp", "std::vector<int>::push_back", "vector.h", ""};
   p.frames = {{0, 1, 12}, {2, 3, 101}, {4, none, 0}};
@@ -76,6 +77,9 @@ inline profile full_profile() {
               {.owner = {"request", "index"}, .by = {"request"}, .frees = 1ULL << 40}};
   p.threads = {{4711, "caf\xc3\xa9", 0, {}, 1005, 1000, 4295031320, 2147547648},
                {4712, "worker", 1'000'000, 2'000'000, 2, 5, 32, 4104}};
+  p.stacks[1].count.life = {.ended = 1000, .lived = {1ULL << 40, 999'999'999}, .unended = 0, .born = {}};
+  p.stacks[2].count.life = {.ended = 2, .lived = {0, 250}, .unended = 3, .born = {2, 500'000'000}};
+  p.lifetimes = {{100, 199, 2, 1ULL << 31}, {5'000'000'000'000'000'000, UINT64_MAX, 1000, 64000}};
   p.stacks[0].thread = 0;
   p.stacks[3].thread = 1;
   p.thread_shares = {{2, 0, 3, 1 << 20, 1}, {2, 1, 1, 1ULL << 31, 0}};

@@ -103,14 +103,16 @@ TEST(run_options, defaults) {
   EXPECT_FALSE(options.check);
   EXPECT_FALSE(options.quiet);
   EXPECT_EQ(options.verbose, 0);
+  EXPECT_FALSE(options.lifetimes);
+  EXPECT_TRUE(run_of({"run", "--lifetimes", "ls"}).lifetimes);
 }
 
 TEST(run_options, the_environment_stands_in_for_what_is_not_given) {
-  const variables environment = {{"HEAPLEDGER_OUTPUT", "e.hlp"}, {"HEAPLEDGER_FORCE", "1"},
-                                 {"HEAPLEDGER_STACKS", "off"},   {"HEAPLEDGER_DEPTH", "9"},
-                                 {"HEAPLEDGER_INTERVAL", "20"},  {"HEAPLEDGER_NO_FOLLOW", "yes"},
-                                 {"HEAPLEDGER_ONLY", "a*:b"},    {"HEAPLEDGER_QUIET", "true"},
-                                 {"HEAPLEDGER_VERBOSE", "2"},    {"HEAPLEDGER_LEAKS", "0"}};
+  const variables environment = {
+      {"HEAPLEDGER_OUTPUT", "e.hlp"}, {"HEAPLEDGER_FORCE", "1"},     {"HEAPLEDGER_STACKS", "off"},
+      {"HEAPLEDGER_DEPTH", "9"},      {"HEAPLEDGER_INTERVAL", "20"}, {"HEAPLEDGER_NO_FOLLOW", "yes"},
+      {"HEAPLEDGER_ONLY", "a*:b"},    {"HEAPLEDGER_QUIET", "true"},  {"HEAPLEDGER_VERBOSE", "2"},
+      {"HEAPLEDGER_LEAKS", "0"},      {"HEAPLEDGER_LIFETIMES", "1"}};
   const auto options = run_of({"run", "ls"}, environment);
   EXPECT_EQ(options.output, "e.hlp");
   EXPECT_TRUE(options.force);
@@ -121,6 +123,7 @@ TEST(run_options, the_environment_stands_in_for_what_is_not_given) {
   EXPECT_EQ(options.only, (words{"a*", "b"}));
   EXPECT_TRUE(options.quiet);
   EXPECT_EQ(options.verbose, 2);
+  EXPECT_TRUE(options.lifetimes);
 
   const auto given = run_of({"run", "--depth", "3", "--only", "c", "ls"}, environment);
   EXPECT_EQ(given.depth, 3U);
@@ -326,6 +329,8 @@ TEST(suggest, measures_distance) {
   EXPECT_EQ(nearest("--outp", known), "--output");
   EXPECT_EQ(nearest(std::string(100'000, 'x'), known), "");
   EXPECT_EQ(nearest("--zebra", known), "");
+  const words prefixed = {"--interval", "--leaks-suspicious"};
+  EXPECT_EQ(nearest("--suspicious", prefixed), "--leaks-suspicious");
 }
 
 TEST(export_options, the_format_is_asked_for_and_checked) {

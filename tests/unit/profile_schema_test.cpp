@@ -66,7 +66,12 @@ TEST(ProfileGolden, StillReadsFormat1) {
   written_then.freers.clear();
   written_then.thread_shares.clear();
   written_then.scope_timeline.clear();
-  for (auto& stack : written_then.stacks) stack.thread = none;
+  written_then.process.lives_timed = false;
+  written_then.lifetimes.clear();
+  for (auto& stack : written_then.stacks) {
+    stack.thread = none;
+    stack.count.life = {};
+  }
   EXPECT_EQ(read_profile(golden + ".hlp"), written_then);
 }
 

@@ -107,6 +107,12 @@ class segment_builder {
     header.freer_count = place(file, header.freers, freers);
     writer_books.resize(writers.size());
     place(file, header.writer_books, writer_books);
+    // Where lives were timed there is an element for each writer and account; else no room for any.
+    if (!account_lifetimes.empty()) writer_lifetimes.resize(writers.size());
+    if (!account_lifetimes.empty()) account_lifetimes.resize(accounts.size());
+    place(file, header.writer_lifetimes, writer_lifetimes);
+    place(file, header.account_lifetimes, account_lifetimes);
+    if (account_lifetimes.empty()) header.writer_lifetimes.capacity = header.account_lifetimes.capacity = 0;
     header.file_bytes = file.size();
     if (change_header != nullptr) change_header(header);
     std::memcpy(file.data(), &header, sizeof header);
@@ -134,6 +140,8 @@ class segment_builder {
   std::vector<wire::watch_arm> watch_arms;
   std::vector<wire::freer> freers = {wire::freer{}};
   std::vector<wire::writer_book> writer_books;
+  std::vector<wire::writer_lifetimes> writer_lifetimes;
+  std::vector<wire::account_lifetimes> account_lifetimes;
   std::string strings;
   std::string snapshots;
   void (*change_header)(wire::segment_header&) = nullptr;  // the last word before the header is written

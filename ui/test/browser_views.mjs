@@ -52,5 +52,35 @@ export async function sizesAndLivesAreTold({ page, settled, report }) {
   const add = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
   assert.equal(add(sums[0]), report.totals.allocations);
   const { allocations, temporaries, live_blocks: kept } = report.totals;
-  if (kept >= 0 && kept + temporaries <= allocations) assert.deepEqual(sums[1], [temporaries, allocations - kept - temporaries, kept]);
+  const timed = report.lifetimes !== undefined;
+  const fates = sums[timed ? 2 : 1];
+  if (kept >= 0 && kept + temporaries <= allocations) assert.deepEqual(fates, [temporaries, allocations - kept - temporaries, kept]);
+  const text = await page.textContent("main");
+  assert.equal(text.includes("heapledger run --lifetimes"), !timed, "how to have blocks timed");
+  if (timed) await livesAreTold({ page, settled, report }, sums[1]);
+}
+
+// The rows are decades from a microsecond on; the tables show the means of the report.
+async function livesAreTold({ page, settled, report }, shown) {
+  const decades = new Map();
+  for (const { to, frees } of report.lifetimes) {
+    const decade = Math.max(-6, Math.floor(Math.log10(to * 1.0000001)) + 1);
+    decades.set(decade, (decades.get(decade) ?? 0) + frees);
+  }
+  assert.deepEqual(shown.filter((count) => count > 0), [...decades].sort((a, b) => a[0] - b[0]).map(([, frees]) => frees));
+  const column = async (view) => {
+    await page.click(`[data-view=${view}]`);
+    await settled();
+    await page.click(".table-head >> text=Mean life");
+    await settled();
+    return page.evaluate(() => [...document.querySelectorAll(".table-row")].flatMap((row) =>
+      [...row.querySelectorAll("[title$=' ns']")].map((cell) => Number(cell.title.replace(/[^0-9]/g, "")))));
+  };
+  if (await page.evaluate(() => window.heapledger.profile.before !== undefined)) return; // there, like stacks are one
+  const means = report.stacks.filter((stack) => stack.timed_frees > 0).map((stack) => Math.round(stack.mean_lifetime * 1e9)).sort((a, b) => b - a);
+  const stacks = await column("stacks");
+  assert.ok(stacks.length > 0);
+  stacks.forEach((mean, i) => assert.ok(Math.abs(mean - means[i]) <= 1 + 1e-9 * means[i], `stack ${i}: ${mean} ns, the report has ${means[i]}`));
+  const functions = await column("functions");
+  assert.ok(functions.length > 0 && functions.every((mean) => mean <= means[0] + 1), "no function's mean is above every stack's");
 }

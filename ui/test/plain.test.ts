@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { fromFragment, initial, toFragment, type State } from "../src/app/state";
 import { Reader } from "../src/data/reader";
 import { scopeLines } from "../src/model/scope_lines";
-import { ageRows, fates, meanLife } from "../src/model/lifetimes";
+import { ageRows, fates, lifeRows, meanLife } from "../src/model/lifetimes";
 import { fitted } from "../src/model/names";
-import { bytesText, changeText, countText, growthText, percentText, secondsText } from "../src/model/text";
+import { bytesText, changeText, countText, growthText, lifeText, percentText, secondsText } from "../src/model/text";
 import { sizeRows } from "../src/view/sizes_page";
 import { sortByValue } from "../src/view/table";
 import { thin, withPeak } from "../src/view/timeline";
@@ -109,6 +109,16 @@ test("every allocation has one fate", () => {
   const steady = [...Array(101)].map((_, time) => ({ time, live_bytes: 0, live_blocks: 20, allocations: 10 * time }));
   assert.equal(meanLife(steady, { ...totals, allocations: 1000 }), 2);
   assert.equal(meanLife(steady.slice(0, 3), totals), null);
+});
+
+test("lives by decades", () => {
+  const bucket = (from: number, to: number, frees: number): { from: number; to: number; frees: number; freed_bytes: number } => ({ from, to, frees, freed_bytes: 10 * frees });
+  assert.deepEqual(lifeRows([bucket(0, 0, 1), bucket(5e-7, 0.000000999, 2), bucket(1e-6, 0.000001999, 4), bucket(5e-4, 0.000999999, 8), bucket(5e9, 9e9, 0)]), [
+    { name: "under 1 µs", frees: 3, bytes: 30 }, { name: "1 to 10 µs", frees: 4, bytes: 40 },
+    { name: "10 to 100 µs", frees: 0, bytes: 0 }, { name: "0.1 to 1 ms", frees: 8, bytes: 80 }]);
+  assert.deepEqual(lifeRows([bucket(5e9, 9223372036.854776, 1)]), [{ name: "10,000 s and more", frees: 1, bytes: 10 }]);
+  assert.deepEqual(lifeRows([]), []);
+  assert.deepEqual([0, 3.12e-7, 9.996e-7, 4.2e-6, 0.0031, 0.25, 2.5, 61].map(lifeText), ["0 ns", "312 ns", "1 µs", "4.2 µs", "3.1 ms", "250 ms", "2.50 s", "1 min 01 s"]);
 });
 
 test("watched blocks by age", () => {

@@ -14,6 +14,13 @@
 
 namespace heapledger::probe {
 
+// What is known of a block's life; lives are counted in nanoseconds from the segment's start.
+struct ended_life {
+  bool known;
+  std::uint64_t born_ns;
+  std::uint64_t lived_ns;
+};
+
 // `generation` is 0 before the probe is ready, and again in a forked child (the page is wiped on fork); it grows when
 // code is unloaded.
 struct alignas(4096) process_page {
@@ -26,8 +33,12 @@ void forget_scope_accounts(thread_scopes& of);
 HL_INTERNAL extern wire::cell no_cell;  // never settled, so that no fast path books there
 
 struct books {
-  // What a thread must find in its books to go on: the process's generation. `busy`, while an event is being booked.
-  static constexpr std::uint64_t busy = ~std::uint64_t{0};
+  // What a thread must find in its books to go on: the process's generation, which has its highest bit set. While an
+  // event is booked: the stack position of that event, an address, which has not. 0: they are nobody's.
+  static constexpr std::uint64_t first_generation = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t held = first_generation - 1;  // busy, and not by an event that longjmp could leave
+  static constexpr std::uint64_t never = 1;                    // of no_books
+  static bool busy(std::uint64_t generation) { return generation - 2 < first_generation - 2; }
   std::uint64_t generation;
   std::uint64_t known_generation;  // the one that the remembered stack belongs to
   std::uint32_t id;                // whose accounts the fast paths may book in: writer_id, but nobody's in a scope
@@ -50,7 +61,6 @@ struct books {
   std::int64_t peak_mark;
   std::int64_t published;
 
-  const void* entered_at;  // stack position of the event being booked
   books* nested;
   books* next_free;
   std::uint32_t evictions;
@@ -59,6 +69,7 @@ struct books {
   thread_scopes* scopes;    // nullptr until this thread met a scope
   books* next_made;         // of all books ever made
   std::uint64_t watch_random;
+  ended_life last_life;  // of what was freed last; for a realloc that fails. hook/lifetime.hpp
   stack_walk stack;
   recent_accounts recent;
 

@@ -14,6 +14,7 @@ struct large_block {
   std::uint32_t account;
   std::uint32_t birth;  // serial of the process that booked it: after fork, the parent's differ
   block_kind kind;
+  std::uint64_t born_ns;  // where lives are timed
 };
 
 // False when there is no room; the block is then not known, and counted as a loss.

@@ -30,8 +30,8 @@ class tag {
   // The word that says so.
   static std::uint64_t make(const void* block, std::uint64_t key, std::uint32_t account, std::size_t slack,
                             block_kind kind) {
-    const std::uint64_t low = static_cast<std::uint32_t>(slack) * 257u;
-    return (low | std::uint64_t{account} << 24 | static_cast<std::uint64_t>(kind) << 48) ^ mask(block, key);
+    return (std::uint64_t{slack} * 257 | std::uint64_t{account} << 24 | static_cast<std::uint64_t>(kind) << 48) ^
+           mask(block, key);
   }
 
   // What a word says.

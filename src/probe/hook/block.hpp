@@ -4,6 +4,7 @@
 #include "probe/account/tag.hpp"
 #include "probe/base/attributes.hpp"
 #include "probe/hook/next.hpp"
+#include "probe/hook/process.hpp"
 #include "probe/watch/window.hpp"
 
 namespace heapledger::probe {
@@ -38,12 +39,22 @@ HL_HOT std::size_t usable_size(void* block) {
   return HL_UNLIKELY(is_bootstrap(block) || is_watched(block)) ? ~std::size_t{0} : next.usable_size(block);
 }
 
-// Room for a tag, except where the block is large with or without it.
+// Room for a tag, and for what lifetime.hpp keeps before it, except where the block is large with or without it.
 HL_HOT std::size_t without_tag(std::size_t bytes) {
   return HL_UNLIKELY(bytes < large_usable_bytes) ? large_usable_bytes : bytes;
 }
 HL_HOT std::size_t with_tag(std::size_t bytes) {
-  return HL_LIKELY(bytes < large_usable_bytes - tag_bytes) ? bytes + tag_bytes : without_tag(bytes);
+  return HL_LIKELY(bytes < large_usable_bytes - tag_bytes) ? bytes + state.trailer_bytes : without_tag(bytes);
+}
+
+// The same, of what takes nothing but a size. The large ones are asked for elsewhere, so that the fast path has one
+// comparison and no choice of values.
+using allocation_function = void*(std::size_t);
+HL_COLD void* allocate_large(allocation_function* function, std::size_t bytes);
+HL_HOT void* allocate_tagged(allocation_function* const& function, std::size_t bytes) {
+  if (HL_UNLIKELY(bytes >= large_usable_bytes - tag_bytes)) return allocate_large(function, bytes);
+  asm("addq %1, %0" : "+r"(bytes) : "m"(state.trailer_bytes) : "cc");  // one instruction; GCC makes two of it
+  return function(bytes);
 }
 
 }  // namespace heapledger::probe

@@ -13,9 +13,9 @@ namespace {
 
 constexpr char preload[] = "LD_PRELOAD=";
 constexpr std::size_t preload_length = sizeof preload - 1;
-constexpr const char* names[] = {
-    "HEAPLEDGER_SESSION=",   "HEAPLEDGER_OUTPUT=", "HEAPLEDGER_STACKS=", "HEAPLEDGER_DEPTH=",
-    "HEAPLEDGER_NO_FOLLOW=", "HEAPLEDGER_ONLY=",   "HEAPLEDGER_CHECK=",  "HEAPLEDGER_SNAPSHOT_SIGNAL="};
+constexpr const char* names[] = {"HEAPLEDGER_SESSION=", "HEAPLEDGER_OUTPUT=",          "HEAPLEDGER_STACKS=",
+                                 "HEAPLEDGER_DEPTH=",   "HEAPLEDGER_NO_FOLLOW=",       "HEAPLEDGER_ONLY=",
+                                 "HEAPLEDGER_CHECK=",   "HEAPLEDGER_SNAPSHOT_SIGNAL=", "HEAPLEDGER_LIFETIMES="};
 constexpr std::size_t name_count = sizeof names / sizeof names[0];
 
 constinit char* hidden[name_count] = {};

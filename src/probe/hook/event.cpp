@@ -2,6 +2,7 @@
 
 #include "probe/account/errors.hpp"
 #include "probe/account/large_blocks.hpp"
+#include "probe/hook/lifetime.hpp"
 #include "probe/hook/scope_gate.hpp"
 #include "probe/hook/watched_block.hpp"
 
@@ -23,6 +24,7 @@ bool release_large(books& own, void* block, block_kind by) {
   if (!take_large(block, found)) return foreign();
   if (found.birth != state.birth) return inherited(found.bytes);
   if (found.kind != by) report_error(wire::error_kind::mismatch, found.account);
+  if (HL_UNLIKELY(state.lifetimes)) end_large_life(own, found);
   book_free(own, found.account, block, found.bytes);
   return true;
 }
@@ -36,7 +38,7 @@ bool known_account(std::uint32_t account) {
 void release_overwritten(books& own, void* block, std::size_t usable, const tag found) {
   std::uint32_t account = found.account();
   std::size_t slack = found.slack_without_byte_0();
-  constexpr std::size_t largest_glibc_slack = 24;
+  const std::size_t largest_glibc_slack = 16 + state.trailer_bytes;
   const bool size_known = slack <= (next.glibc ? largest_glibc_slack : usable - tag_bytes) && known_account(account);
   if (!size_known) {
     count_loss(wire::loss::overflow_size);
@@ -44,6 +46,7 @@ void release_overwritten(books& own, void* block, std::size_t usable, const tag 
     if (!known_account(account)) account = 0;
   }
   report_error(wire::error_kind::overflow, account);
+  if (state.lifetimes) lose_life(own);  // what came through to the tag came through the time of birth
   book_free(own, account, block, usable - tag_bytes - slack);
 }
 
@@ -61,6 +64,7 @@ bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
   const std::size_t bytes = usable - tag_bytes - found.slack();
   if (found.intact()) {
     report_error(wire::error_kind::mismatch, found.account());
+    if (state.lifetimes) end_life(own, found.account(), block, usable, bytes);
     book_free(own, found.account(), block, bytes);
     word = ~word;
   } else if (const tag freed(~word, block, state.tag_key); freed.intact()) {
@@ -93,7 +97,9 @@ bool release(books& own, void* block, block_kind by) {
   const tag found(word, block, state.tag_key);
   if (HL_UNLIKELY(!found.good(by))) return release_odd(own, block, usable, by);
   word = ~word;
-  book_free(own, found.account(), block, usable - tag_bytes - found.slack());
+  const std::size_t bytes = usable - tag_bytes - found.slack();
+  if (HL_UNLIKELY(state.lifetimes)) end_life(own, found.account(), block, usable, bytes);
+  book_free(own, found.account(), block, bytes);
   return true;
 }
 
@@ -117,13 +123,15 @@ void* book(books& own, void* block, std::size_t bytes, block_kind kind, const fr
   if (HL_UNLIKELY(state.check)) check(own, caller, met);
   const auto [account, cell] = account_of(own, own.stack.path());
   if (HL_UNLIKELY(cell == &no_cell)) return book_suspect(own, block, {account, bytes, usable, kind, reallocated});
+  const std::uint64_t born_ns = HL_UNLIKELY(state.lifetimes) ? begin_life(account) : 0;
   if (HL_LIKELY(usable < large_usable_bytes))
     tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind);
   else
     // Without an entry the free will not be recognised; the loss is counted there too.
-    add_large({reinterpret_cast<std::uint64_t>(block), bytes, account, state.birth, kind});
+    add_large({reinterpret_cast<std::uint64_t>(block), bytes, account, state.birth, kind, born_ns});
   if (reallocated) ++cell->reallocations;
   book_allocation(own, *cell, block, bytes);
+  if (HL_UNLIKELY(state.lifetimes) && usable < large_usable_bytes) note_birth(block, usable, born_ns);
   return block;
 }
 
@@ -227,14 +235,15 @@ template <block_kind Kind, bool Throws>
 
 template <block_kind Kind, bool Throws>
 void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  return state.stacks_off && next.glibc ? book_flat<Kind, Throws>(own, block, bytes, pc, rsp, rbp)
-                                        : book_compared<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  if (HL_LIKELY(state.flat)) return book_flat<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  if (HL_UNLIKELY(state.lifetimes)) return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  return book_compared<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
 }
 
 template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   const void* const at = reinterpret_cast<const void*>(rsp);
-  books* own = scopes_in_use && this_thread != nullptr ? find_books(at) : nullptr;
+  books* own = scopes_in_use && books_of_thread() != nullptr ? find_books(at) : nullptr;
   if (own != nullptr && own->gated) {
     take(own, at);
     return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
@@ -264,6 +273,10 @@ HL_COLD void free_first(void* block) {
       count_loss(wire::loss::unbooked);
   }
   if (pass_on) next.free(block);
+}
+
+HL_COLD void* allocate_large(allocation_function* function, std::size_t bytes) {
+  return function(with_tag(bytes));
 }
 
 constinit thread_local aligned_request last_aligned = {nullptr, 0};

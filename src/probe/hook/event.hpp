@@ -68,10 +68,11 @@ HL_HOT bool passes_mark(const books& own, std::size_t bytes) {
 // Books a block that the next allocator has just given out; returns it. Where a budget refuses it: nullptr, or throws.
 // Whatever is called from here is called last, so that hardly a register need be saved.
 template <block_kind Kind, bool Throws = false>
-HL_HOT void* book_block(void* block, std::size_t bytes, const frame_state& caller) {
+HL_HOT void* book_block(void* block, std::size_t bytes, frame_state caller) {
+  asm("" : "+r"(caller.rsp));  // computed once, not at each use
   books* own = this_thread;
   const std::uint64_t generation = process.generation;
-  if (HL_UNLIKELY(own == nullptr || own->generation != generation))
+  if (HL_UNLIKELY(own->generation != generation))
     return book_first<Kind, Throws>(block, bytes, caller.pc, caller.rsp, caller.rbp);
   take(own, reinterpret_cast<const void*>(caller.rsp));
   if (HL_UNLIKELY(!state.direct)) return book_other<Kind, Throws>(own, block, bytes, caller.pc, caller.rsp, caller.rbp);
@@ -107,9 +108,9 @@ template <block_kind Kind>
 HL_HOT void free_block(void* block) {
   books* own = this_thread;
   const std::uint64_t generation = process.generation;
-  if (HL_UNLIKELY(own == nullptr || own->generation != generation)) return free_first<Kind>(block);
+  if (HL_UNLIKELY(own->generation != generation)) return free_first<Kind>(block);
   take(own, __builtin_dwarf_cfa());
-  if (HL_UNLIKELY(!next.glibc)) return free_other<Kind>(own, block);  // its size takes a call
+  if (HL_UNLIKELY(!state.free_direct)) return free_other<Kind>(own, block);
   const glibc_chunk chunk(block);
   if (HL_UNLIKELY(!chunk.small(large_usable_bytes))) return free_other<Kind>(own, block);
   const std::size_t usable = chunk.usable();

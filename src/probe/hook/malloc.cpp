@@ -23,7 +23,7 @@ HL_COLD void release_from_loader(void* block) {
 }  // namespace
 
 HL_EXPORT void* malloc(std::size_t bytes) {
-  void* const block = next.malloc(with_tag(bytes));
+  void* const block = allocate_tagged(next.malloc, bytes);
   return booked(block, bytes, HL_CALLER());  // read only now: nothing need be kept over the call
 }
 
@@ -100,7 +100,8 @@ HL_EXPORT std::size_t malloc_usable_size(void* block) {
   if (usable >= large_usable_bytes || usable < tag_bytes) return usable;
   const std::uint64_t word = tag_word(block, usable);
   const bool tagged = tag(word, block, state.tag_key).intact() || inherited_tag(block, word);
-  return tagged ? usable - tag_bytes : usable;
+  if (!tagged) return usable;
+  return usable < state.trailer_bytes ? 0 : usable - state.trailer_bytes;
 }
 
 HL_EXPORT void free_sized(void* block, std::size_t) {

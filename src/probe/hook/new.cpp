@@ -31,14 +31,16 @@ HL_COLD void* ask_library(const char* name, block_kind kind, Arguments... argume
   return block;
 }
 
+// Unless it is that there is nothing to free.
 template <class... Arguments>
 HL_COLD void pass_delete(const char* name, Arguments... arguments) {
+  if (next.cxx_direct) return;
   void (*function)(Arguments...) = nullptr;
   behind(function, name)(arguments...);
 }
 
 HL_HOT void* fresh(std::size_t bytes) {
-  return HL_LIKELY(next.cxx_direct) ? next.malloc(with_tag(bytes)) : nullptr;
+  return allocate_tagged(next.operator_new, bytes);
 }
 HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
   if (HL_UNLIKELY(!next.cxx_direct)) return nullptr;
@@ -53,10 +55,11 @@ HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
     if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__); \
     return book_block<kind, throws>(block, bytes, HL_CALLER());                        \
   }
-#define HL_DELETE(symbol, kind, parameters, ...)                                 \
-  HL_EXPORT void symbol parameters {                                             \
-    if (HL_UNLIKELY(!next.cxx_direct)) return pass_delete(#symbol, __VA_ARGS__); \
-    if (HL_LIKELY(block != nullptr)) free_block<kind>(block);                    \
+#define HL_DELETE(symbol, kind, parameters, ...)                                  \
+  HL_EXPORT void symbol parameters {                                              \
+    if (HL_UNLIKELY(reinterpret_cast<std::uintptr_t>(block) < next.deletes_from)) \
+      return pass_delete(#symbol, __VA_ARGS__);                                   \
+    free_block<kind>(block);                                                      \
   }
 
 using nothrow = const void*;

@@ -43,11 +43,15 @@ int first_posix_memalign(void** out, std::size_t alignment, std::size_t bytes) {
   begin();
   return next.posix_memalign(out, alignment, bytes);
 }
+void* no_operator_new(std::size_t) {
+  return nullptr;
+}
 
 }  // namespace
 
-constinit next_allocator next{first_malloc,   first_free,           first_calloc,      first_realloc, first_memalign,
-                              first_memalign, first_posix_memalign, first_usable_size, false,         false};
+constinit next_allocator next{first_malloc,   first_free,     first_calloc,         first_realloc,
+                              first_memalign, first_memalign, first_posix_memalign, first_usable_size,
+                              false,          false,          no_operator_new,      UINTPTR_MAX};
 
 namespace {
 
@@ -103,7 +107,10 @@ bool find_next_allocator() {
       found.memalign == nullptr || found.aligned_alloc == nullptr || found.posix_memalign == nullptr ||
       found.usable_size == nullptr)
     return false;
-  found.cxx_direct = no_operator_replaced();
+  if (found.cxx_direct = no_operator_replaced(); found.cxx_direct) {
+    found.operator_new = found.malloc;
+    found.deletes_from = 1;
+  }
   found.glibc = chunk_sizes_agree(found);
   next = found;
   return true;

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace heapledger::probe {
 
@@ -20,6 +21,10 @@ struct next_allocator {
   std::size_t (*usable_size)(void*);
   bool glibc;       // chunk sizes can be read in front of the block
   bool cxx_direct;  // nobody else defines operator new or delete: ours need not go through theirs
+  // The same in the form that the fast paths ask: malloc, or what gives nothing; and where the blocks begin that our
+  // operator delete frees itself, which nullptr never is.
+  void* (*operator_new)(std::size_t);
+  std::uintptr_t deletes_from;
 };
 
 HL_INTERNAL extern next_allocator next;

@@ -121,6 +121,7 @@ void read_options(options& out) {
       out.depth_limit = out.depth_limit * 10 + static_cast<unsigned>(*depth - '0');
   out.follow = !is_set("HEAPLEDGER_NO_FOLLOW");
   out.check = is_set("HEAPLEDGER_CHECK");
+  out.lifetimes = is_set("HEAPLEDGER_LIFETIMES");
   if (const char* wanted = variable("HEAPLEDGER_SNAPSHOT_SIGNAL"); wanted != nullptr) {
     if (std::strcmp(wanted, "USR1") == 0) out.snapshot_signal = SIGUSR1;
     if (std::strcmp(wanted, "USR2") == 0) out.snapshot_signal = SIGUSR2;

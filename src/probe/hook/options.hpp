@@ -15,6 +15,7 @@ struct options {
   bool follow = true;
   bool selected = true;  // the program's name matches HEAPLEDGER_ONLY
   bool check = false;    // walk every stack a second time with an independent unwinder
+  bool lifetimes = false;
   int snapshot_signal = 0;
   bool session = false;  // `place` is a directory, else a file name pattern
   char place[path_capacity] = {};

@@ -1,9 +1,7 @@
 #include "probe/hook/process.hpp"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <link.h>
-#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -21,11 +19,14 @@
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
+#include "probe/hook/generation.hpp"
 #include "probe/hook/initial_stack.hpp"
+#include "probe/hook/lifetime.hpp"
 #include "probe/hook/marker_api.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
 #include "probe/hook/self_check.hpp"
+#include "probe/hook/thread_books.hpp"
 #include "probe/pool/pools.hpp"
 #include "probe/pool/sites.hpp"
 #include "probe/publish/modules.hpp"
@@ -36,7 +37,6 @@
 namespace heapledger::probe {
 
 constinit process_state state;
-thread_local books* this_thread = nullptr;
 
 namespace {
 
@@ -44,17 +44,9 @@ enum class stage : std::uint32_t { untouched, beginning, keeping, off };
 constinit std::uint32_t current_stage = static_cast<std::uint32_t>(stage::untouched);
 constinit int beginning_tid = 0;
 constinit options chosen;
-constinit std::uint64_t last_generation = 0;
-constinit std::uint64_t code_generation = 0;  // the last one that was begun because code had gone
-constinit std::uint32_t generation_lock = 0;
-constinit pthread_key_t exit_key = 0;
 
 constexpr unsigned inherited_limit = 8;
 constinit std::uint64_t inherited_keys[inherited_limit] = {};
-
-constinit thread_local std::uint32_t thread_record = 0;
-constinit thread_local std::uint32_t exit_rounds = 0;
-constinit thread_local bool thread_ended = false;
 
 stage now() {
   return static_cast<stage>(__atomic_load_n(&current_stage, __ATOMIC_ACQUIRE));
@@ -91,7 +83,7 @@ void find_loader() {
 
 bool open_books(bool forked) {
   char path[options::path_capacity];
-  segment_options wanted{path, chosen.stacks, chosen.depth_limit, forked};
+  segment_options wanted{path, chosen.stacks, chosen.depth_limit, forked, state.lifetimes};
   constexpr unsigned attempts = 64;
   bool open = false;
   for (unsigned attempt = 0; attempt < attempts && !open; ++attempt) {
@@ -103,6 +95,7 @@ bool open_books(bool forked) {
   reset_cells();
   reset_errors();
   reset_markers();
+  reset_lifetimes();
   modules.reset();
   reset_registry({chosen.depth_limit, chosen.stacks});
   reset_scopes();
@@ -112,38 +105,10 @@ bool open_books(bool forked) {
   return true;
 }
 
-void start_generation() {
-  sys::madvise(&process, sizeof process, MADV_WIPEONFORK);
-  code_generation = ++last_generation;
-  __atomic_store_n(&process.generation, last_generation, __ATOMIC_RELEASE);
-}
-
-void on_thread_exit(void*) {
-  // Destructors of other keys may still allocate: stay until the last round.
-  if (++exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-    pthread_setspecific(exit_key, &exit_key);
-    return;
-  }
-  books* own = this_thread;
-  thread_ended = true;
-  this_thread = nullptr;
-  if (own == nullptr || process.generation == 0) return;
-  close_thread_record(thread_record);
-  for (books* each = own; each != nullptr;) {
-    books* inner = each->nested;
-    if (each != own) close_thread_record(static_cast<std::uint32_t>(each->thread - segment.threads.data));
-    each->generation = books::busy;
-    leave_scopes(*each);
-    each->generation = 0;
-    release_books(each);
-    each = inner;
-  }
-}
-
 // The child of a fork begins its own books: what it inherited is its parent's, and recognised as such when freed.
 bool begin_forked() {
   // A handler that forked while it interrupted a booking returns into it: that event ends in the parent's books.
-  const bool interrupted = this_thread != nullptr && this_thread->generation == books::busy;
+  const bool interrupted = books::busy(this_thread->generation);
   if (!interrupted) drop_segment();
   for (unsigned i = inherited_limit; i-- > 1;) inherited_keys[i] = inherited_keys[i - 1];
   inherited_keys[0] = state.tag_key;
@@ -152,9 +117,9 @@ bool begin_forked() {
   reset_own_pieces();
   reset_large_locks();
   reset_watch();
-  generation_lock = 0;
+  reset_generations();
   tree.reset();
-  this_thread = nullptr;
+  leave_books();
   if (!chosen.follow || !open_books(true)) {
     drop_segment();
     set(stage::off);
@@ -163,60 +128,6 @@ bool begin_forked() {
   move_pools();
   start_generation();
   return true;
-}
-
-books* register_thread() {
-  if (!thread_ended) {
-    thread_record = open_thread_record();
-    books* own = acquire_books(thread_record);
-    this_thread = own;
-    pthread_setspecific(exit_key, &exit_key);
-    return own;
-  }
-  return acquire_books(thread_record);  // an event after the last destructor: given back in return_books
-}
-
-// The event that holds the books may have been left by longjmp: then its stack frame is gone.
-bool abandoned(const books& own, const void* at) {
-  if (at <= own.entered_at) return false;
-  struct {
-    void* base;
-    int flags;
-    std::size_t bytes;
-  } alternate{};
-  constexpr int on_stack = 1;
-  return sys::call(__NR_sigaltstack, 0, sys::word(&alternate)) == 0 && (alternate.flags & on_stack) == 0;
-}
-
-books* usable_books(const void* at) {
-  books* own = this_thread;
-  if (own == nullptr) return register_thread();
-  while (own->generation == books::busy) {
-    if (abandoned(*own, at)) {
-      mend_scopes(*own);
-      break;
-    }
-    books* const outer = own;
-    // A thread record of its own: the interrupted event may be about to write into the other.
-    if (own->nested == nullptr) own->nested = acquire_books(open_thread_record());
-    own = own->nested;
-    if (own == nullptr) return nullptr;
-    if (scopes_in_use) {
-      const std::uint64_t generation = own->generation;
-      own->generation = books::busy;  // as for any other event: its slots must not be looked at
-      borrow_scope(*own, *outer);
-      own->generation = generation;
-    }
-  }
-  if (own->generation != process.generation) {
-    lock_guard held(generation_lock);
-    if (own->known_generation < code_generation)
-      own->forget_code();
-    else
-      own->forget_accounts();
-    own->generation = own->known_generation = process.generation;
-  }
-  return own;
 }
 
 }  // namespace
@@ -237,10 +148,13 @@ HL_COLD void begin() {
   read_options(chosen);
   state.stacks_off = chosen.stacks == wire::stacks_mode::off;
   state.check = chosen.check && !state.stacks_off;
-  state.direct = next.glibc && !state.check && !state.stacks_off;
+  choose_lifetimes(chosen.lifetimes);
+  state.direct = next.glibc && !state.check && !state.stacks_off && !state.lifetimes;
+  state.flat = next.glibc && state.stacks_off && !state.lifetimes;
+  state.free_direct = next.glibc && !state.lifetimes;
   draw_key();
   find_loader();
-  if (!chosen.selected || pthread_key_create(&exit_key, on_thread_exit) != 0 || !open_books(false)) {
+  if (!chosen.selected || !await_thread_ends() || !open_books(false)) {
     drop_segment();
     set(stage::off);
     return;
@@ -265,34 +179,10 @@ HL_COLD books* find_books(const void* at) {
   return usable_books(at);
 }
 
-HL_COLD void return_books(books* own) {
-  if (thread_ended) release_books(own);
-}
-
 bool inherited_tag(const void* block, std::uint64_t word) {
   for (const std::uint64_t key : inherited_keys)
     if (key != 0 && tag(word, block, key).intact()) return true;
   return false;
-}
-
-HL_COLD void loader_freed() {
-  if (now() != stage::keeping || process.generation == 0) return;
-  const bool gone = modules.sweep([](std::uint64_t start, std::uint64_t end) {
-    rules.forget(start, end);
-    tree.retire(start, end);
-  });
-  if (!gone) return;
-  forget_paths();
-  forget_pool_paths();
-  lock_guard held(generation_lock);
-  code_generation = ++last_generation;
-  __atomic_store_n(&process.generation, last_generation, __ATOMIC_RELEASE);
-}
-
-HL_COLD void forget_recent_accounts() {
-  if (process.generation == 0) return;  // a forked child that has not begun its books
-  lock_guard held(generation_lock);
-  __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
 }
 
 namespace {

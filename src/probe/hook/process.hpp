@@ -16,6 +16,10 @@ struct process_state {
   bool stacks_off = false;
   bool check = false;
   bool direct = false;             // glibc's blocks, and stacks, unchecked: allocations take the fastest path
+  bool flat = false;               // glibc's blocks, without stacks
+  bool free_direct = false;        // glibc's blocks, whose lives nobody times: so do frees
+  bool lifetimes = false;          // see lifetime.hpp
+  std::size_t trailer_bytes = 16;  // behind what was asked for; until the options are read, room for either
   std::uint64_t loader_start = 0;  // ld.so's code
   std::uint64_t loader_bytes = 0;
 };
@@ -34,22 +38,25 @@ HL_COLD void loader_freed();
 HL_COLD void begin();
 bool beginning();  // in begin(): what is allocated now serves the dynamic linker's own lookups
 
-// constinit here too: without it every access goes through a wrapper that asks for a dynamic initialiser.
+// constinit here too: without it every access goes through a wrapper that asks for a dynamic initialiser. A thread that
+// has no books yet, or no more, has those that never go on: the fast paths need not ask for a null pointer.
 HL_INTERNAL extern constinit thread_local books* this_thread;
+HL_INTERNAL extern const books no_books;
+inline books* books_of_thread() {
+  return this_thread != &no_books ? this_thread : nullptr;
+}
 
 // This thread's books when they are not at hand: first events, forks, nested events. nullptr: the event goes unbooked.
 HL_COLD books* find_books(const void* at);
 HL_COLD void return_books(books* own);
 
 HL_HOT bool at_hand(const books* own) {
-  return own != nullptr && own->generation == process.generation;
+  return own->generation == process.generation;
 }
 
 // Between these, a signal handler that allocates finds the books busy, and takes others.
 HL_HOT void take(books* own, const void* at) {
-  own->entered_at = at;
-  asm volatile("" ::: "memory");  // whoever finds the books busy sees where, and can tell an abandoned event
-  own->generation = books::busy;
+  own->generation = reinterpret_cast<std::uint64_t>(at);  // and so can an abandoned event be told
   asm volatile("" ::: "memory");
 }
 HL_HOT void give(books* own, std::uint64_t generation) {

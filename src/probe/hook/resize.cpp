@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "probe/account/large_blocks.hpp"
+#include "probe/hook/lifetime.hpp"
 #include "probe/hook/scope_gate.hpp"
 #include "probe/hook/watched_block.hpp"
 
@@ -24,6 +25,7 @@ class withdrawal {
         account_ = found.account();
         bytes_ = usable_ - tag_bytes - found.slack();
         tag_word(block, usable_) = ~word_;
+        if (HL_UNLIKELY(state.lifetimes)) end_life(*event, account_, block, usable_, bytes_);
         book_free(*event, account_, block, bytes_);
         return;
       }
@@ -41,6 +43,7 @@ class withdrawal {
     else
       add_large(large_);  // in a slot or not
     unbook_free(*event, account_, bytes_);
+    if (state.lifetimes) take_back_life(*event, account_, bytes_);
   }
 
  private:
@@ -102,7 +105,7 @@ HL_COLD bool may_grow(std::size_t bytes, const frame_state& caller) {
 
 void* resize(void* block, std::size_t bytes, const frame_state& caller) {
   if (HL_UNLIKELY(is_bootstrap(block))) return leave_bootstrap(block, bytes, caller);
-  const bool gated = this_thread != nullptr && this_thread->gated;
+  const bool gated = this_thread->gated;
   if (HL_UNLIKELY(gated)) this_thread->scopes->holding = true;  // the old block may have to be booked back
   withdrawal old(block);
   if (HL_UNLIKELY(gated) && !may_grow(bytes, caller)) {

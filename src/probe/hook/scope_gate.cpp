@@ -37,7 +37,7 @@ bool spared(const books& own, std::uint64_t pc) {
 template <class F>
 void call_outside(books& own, F call) {
   const scope_handle here = switch_scope(own, 0);
-  const void* const at = own.entered_at;
+  const auto* const at = reinterpret_cast<const void*>(own.generation);
   own.scopes->notifying = true;
   give(&own, own.known_generation);
   call();

@@ -2,6 +2,7 @@
 
 #include "probe/account/large_blocks.hpp"
 #include "probe/hook/block.hpp"
+#include "probe/hook/lifetime.hpp"
 #include "probe/hook/scope_gate.hpp"
 
 namespace heapledger::probe {
@@ -38,7 +39,12 @@ bool transfer(books& own, void* block, scope_handle to) {
   if (usable >= large_usable_bytes) {
     large_block found;
     if (!take_large(block, found)) return false;
+    const large_block before = found;
     if (found.birth == state.birth) found.account = move(own, found.account, found.bytes, to, admitted);
+    if (admitted && state.lifetimes) {
+      end_large_life(own, before);
+      found.born_ns = begin_life(found.account);
+    }
     add_large(found);
     return admitted;
   }
@@ -46,8 +52,13 @@ bool transfer(books& own, void* block, scope_handle to) {
   std::uint64_t& word = tag_word(block, usable);
   const tag found(word, block, state.tag_key);
   if (!found.intact()) return false;
-  const std::uint32_t account = move(own, found.account(), usable - tag_bytes - found.slack(), to, admitted);
+  const std::size_t bytes = usable - tag_bytes - found.slack();
+  const std::uint32_t account = move(own, found.account(), bytes, to, admitted);
   word = tag::make(block, state.tag_key, account, found.slack(), found.kind());
+  if (admitted && state.lifetimes) {
+    end_life(own, found.account(), block, usable, bytes);
+    note_birth(block, usable, begin_life(account));
+  }
   return admitted;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "probe/account/errors.hpp"
+#include "probe/hook/lifetime.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -17,18 +18,18 @@ std::uint64_t alignment_of(const void* block) {
 
 // The program finds as much room as it would have found, and the alignment that it asked for.
 watch_offer offer_for(void* block, const suspect_block& what) {
-  const std::size_t usable = what.usable < large_usable_bytes ? what.usable - tag_bytes : what.usable;
+  const std::size_t usable = what.usable < large_usable_bytes ? what.usable - state.trailer_bytes : what.usable;
   return {what.account, what.bytes, usable, alignment_of(block)};
 }
 
-bool list(void* block, const suspect_block& what) {
-  return add_large({reinterpret_cast<std::uint64_t>(block), what.bytes, what.account, state.birth, what.kind});
+bool list(void* block, const suspect_block& what, std::uint64_t born_ns) {
+  return add_large({reinterpret_cast<std::uint64_t>(block), what.bytes, what.account, state.birth, what.kind, born_ns});
 }
 
 // A slot whose block the side table has no room for would never be recognised.
-HL_COLD void* place_and_list(void* block, const suspect_block& what) {
+HL_COLD void* place_and_list(void* block, const suspect_block& what, std::uint64_t born_ns) {
   void* const slot = place(offer_for(block, what));
-  if (slot == nullptr || list(slot, what)) return slot;
+  if (slot == nullptr || list(slot, what, born_ns)) return slot;
   leave_slot(slot);
   return nullptr;
 }
@@ -50,7 +51,8 @@ HL_COLD void count_inherited(std::size_t bytes) {
 }
 
 HL_COLD void* book_suspect(books& own, void* block, const suspect_block& what) {
-  void* const slot = HL_UNLIKELY(is_chosen(own, what.account)) ? place_and_list(block, what) : nullptr;
+  const std::uint64_t born_ns = state.lifetimes ? begin_life(what.account) : 0;
+  void* const slot = HL_UNLIKELY(is_chosen(own, what.account)) ? place_and_list(block, what, born_ns) : nullptr;
   if (slot != nullptr) {
     if (what.reallocated) std::memcpy(slot, block, what.bytes);
     next.free(block);
@@ -59,8 +61,9 @@ HL_COLD void* book_suspect(books& own, void* block, const suspect_block& what) {
   } else if (what.usable < large_usable_bytes) {
     const std::size_t slack = what.usable - tag_bytes - what.bytes;
     tag_word(block, what.usable) = tag::make(block, state.tag_key, what.account, slack, what.kind);
+    if (state.lifetimes) note_birth(block, what.usable, born_ns);
   } else {
-    list(block, what);
+    list(block, what, born_ns);
   }
   wire::cell& cell = own.cell_of(what.account);
   if (what.reallocated) ++cell.reallocations;
@@ -79,6 +82,7 @@ HL_COLD bool withdraw_watched(books& own, void* block, block_kind by, large_bloc
   }
   if (out.kind != by) report_error(wire::error_kind::mismatch, out.account);
   check_end(block, out.account);
+  if (state.lifetimes) end_large_life(own, out);
   book_free(own, out.account, block, out.bytes);
   return true;
 }

@@ -44,7 +44,7 @@ std::uint64_t place(wire::region& region, std::uint64_t at, std::uint64_t count,
   return (at + count * element + page - 1) & ~std::uint64_t{page - 1};
 }
 
-std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
+std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted, bool lifetimes) {
   std::uint64_t at = wire::header_bytes;
   at = place(header.threads, at, wanted.threads, sizeof(wire::thread));
   at = place(header.writers, at, wanted.writers, sizeof(wire::writer));
@@ -67,6 +67,8 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted) {
   at = place(header.watch_arms, at, wanted.watch_arms, sizeof(wire::watch_arm));
   at = place(header.places, at, wanted.places, sizeof(wire::place));
   at = place(header.nodes, at, wanted.nodes, sizeof(wire::node));
+  at = place(header.writer_lifetimes, at, lifetimes ? wanted.writers : 0, sizeof(wire::writer_lifetimes));
+  at = place(header.account_lifetimes, at, lifetimes ? wanted.accounts : 0, sizeof(wire::account_lifetimes));
   return place(header.snapshots, at, wanted.snapshots, 1);
 }
 
@@ -123,8 +125,8 @@ bool create_segment(const segment_options& options) {
   wire::segment_header layout{};
   capacities wanted;
   const std::uint64_t budget = budget_bytes();
-  std::uint64_t bytes = lay_out(layout, wanted);
-  while (bytes > budget && wanted.halve()) bytes = lay_out(layout, wanted);
+  std::uint64_t bytes = lay_out(layout, wanted, options.lifetimes);
+  while (bytes > budget && wanted.halve()) bytes = lay_out(layout, wanted, options.lifetimes);
   if (bytes > budget) return false;
 
   const int fd = sys::open(options.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -168,6 +170,8 @@ bool create_segment(const segment_options& options) {
   view(segment.watch_arms, base, header.watch_arms);
   view(segment.freers, base, header.freers);
   view(segment.writer_books, base, header.writer_books);
+  view(segment.writer_lifetimes, base, header.writer_lifetimes);
+  view(segment.account_lifetimes, base, header.account_lifetimes);
   segment.header = &header;
   strings_lock = 0;
   segment.bytes = bytes;
@@ -193,7 +197,7 @@ bool create_segment(const segment_options& options) {
   header.depth_limit = options.depth_limit;
   header.state = wire::lifecycle::running;
   header.forked = options.forked;
-  header.tag_bytes_each = 8;
+  header.tag_bytes_each = options.lifetimes ? 16 : 8;
   header.version = wire::segment_version;
   __atomic_store_n(&header.magic, wire::segment_magic, __ATOMIC_RELEASE);
   return true;

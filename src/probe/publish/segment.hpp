@@ -17,6 +17,7 @@ struct segment_options {
   wire::stacks_mode stacks = wire::stacks_mode::dwarf;
   std::uint32_t depth_limit = 0;
   bool forked = false;
+  bool lifetimes = false;
 };
 
 // One array of the segment. `committed` elements may be touched.
@@ -54,6 +55,8 @@ struct segment_view {
   table<wire::watch_arm> watch_arms;
   table<wire::freer> freers;
   table<wire::writer_book> writer_books;
+  table<wire::writer_lifetimes> writer_lifetimes;
+  table<wire::account_lifetimes> account_lifetimes;
 };
 
 HL_INTERNAL extern segment_view segment;

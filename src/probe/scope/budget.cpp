@@ -77,7 +77,7 @@ void take_leases_back(scope_record& record, scope_handle handle) {
   }
   for (books* each = seen ? all_books() : nullptr; each != nullptr; each = each->next_made) {
     thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
-    if (of == nullptr || __atomic_load_n(&each->generation, __ATOMIC_ACQUIRE) == books::busy ||
+    if (of == nullptr || books::busy(__atomic_load_n(&each->generation, __ATOMIC_ACQUIRE)) ||
         __atomic_load_n(&of->holding, __ATOMIC_ACQUIRE))
       continue;
     if (scope_slot* slot = slot_in(*of, handle); slot != nullptr) take_lease_back(*each, *of, *slot);

@@ -103,7 +103,7 @@ bool in_anyones_hands(const scope_record& record, scope_handle handle) {
   for (const books* each = all_books(); each != nullptr; each = each->next_made) {
     const thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
     if (of == nullptr) continue;
-    const bool busy = __atomic_load_n(&each->generation, __ATOMIC_ACQUIRE) == books::busy;
+    const bool busy = books::busy(__atomic_load_n(&each->generation, __ATOMIC_ACQUIRE));
     // Books of a handler that has returned stay where it was; they are settled, and touch nothing there any more.
     const bool left = of->borrowed && !busy;
     if (__atomic_load_n(&of->current_index, __ATOMIC_ACQUIRE) == record.index && !left) return true;

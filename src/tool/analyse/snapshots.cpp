@@ -19,6 +19,7 @@ std::vector<counters> counters_at(const profile& p, std::uint32_t marker) {
 profile frame_of(const profile& p) {
   profile result;
   result.process = p.process;
+  result.process.lives_timed = false;
   result.strings = p.strings;
   result.frames = p.frames;
   result.modules = p.modules;
@@ -85,7 +86,7 @@ profile profile_between(const profile& p, std::uint32_t since, std::optional<std
   }
   const auto before = counters_at(p, since);
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    counts[i] = counts[i] - before[i];
+    counts[i] = counts[i] - before[i];  // without lives
     counts[i].peak_bytes = 0;
   }
   take_stacks(p, counts, result);

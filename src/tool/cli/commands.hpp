@@ -33,6 +33,7 @@ struct run_options {
   std::uint32_t interval_ms = 100;  // 0: no timeline
   bool follow = true;
   std::vector<std::string> only;  // globs on program names; empty: every process of the tree
+  bool lifetimes = false;         // time every block
   bool leaks = false;
   leak_watch_options leak_watch;
   std::string snapshot_signal;  // USR1 or USR2: the program takes a snapshot when it comes; empty: none

@@ -158,12 +158,15 @@ std::vector<diagnosis> examine_machine() {
 
 std::vector<diagnosis> examine_program(const std::string& program) {
   const program_check check = check_program(program);
+  const std::string name = program.substr(program.rfind('/') + 1);
   std::vector<diagnosis> result;
+  bool problems = false;
   for (const auto& finding : check.findings) {
-    result.push_back({finding.weight == severity::note ? health::note : health::problem, program, finding.words});
+    const bool is_note = finding.weight == severity::note;
+    problems = problems || !is_note;
+    result.push_back({is_note ? health::note : health::problem, name, finding.words});
   }
-  if (check.fatal() == nullptr)
-    result.push_back({health::good, program, fmt::format("{} can be profiled", check.path)});
+  if (!problems) result.push_back({health::good, name, fmt::format("{} can be profiled", check.path)});
   return result;
 }
 

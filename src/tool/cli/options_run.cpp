@@ -50,6 +50,8 @@ void add_run_options(twin_options& twins, run_options& options) {
                 if (!glob.empty()) options.only.push_back(glob);
               }
             });
+  twins.add_flag("--lifetimes", "time every block: how long blocks live, in all and by stack",
+                 [&](auto source, const std::string& text) { options.lifetimes = given(source, text); });
   twins.add_flag("--leaks", "watch for leaks, and say at the end what leaks",
                  [&](auto source, const std::string& text) { options.leaks = given(source, text); });
   add_leak_options("leaks-", options.leak_watch,

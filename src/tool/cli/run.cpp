@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 
 #include "tool/cli/commands.hpp"
 #include "tool/cli/run_finish.hpp"
@@ -76,6 +77,7 @@ collect::probe_settings settings_for(const run_options& options, const collect::
   settings.follow = options.follow;
   settings.only = options.only;
   settings.snapshot_signal = options.snapshot_signal;
+  settings.lifetimes = options.lifetimes;
   settings.check = options.check;
   return settings;
 }
@@ -115,11 +117,17 @@ void say_no_profile(const run_options& options, const profile_writer& writer) {
   }
 }
 
+std::string real_path(const std::string& path) {
+  std::error_code unreadable;
+  return std::filesystem::canonical(path, unreadable).string();
+}
+
 int finish(const run_options& options, collect::session_directory& directory, const profile_writer& writer,
            int program_status) {
   if (!options.quiet) {
     if (options.verbose > 0 && writer.left_out() != 0)
       say(fmt::format("left out {} short lives of children between fork and exec", writer.left_out()));
+    say_own_allocators(writer.written(), real_path(check_program(options.command[0]).path));
     say_written(writer.written());
     say_no_profile(options, writer);
   }

@@ -74,6 +74,7 @@ void profile_writer::write_file(const collect::process_watch& image, const profi
   result.pid = collected.process.pid;
   result.is_running = collected.process.ended == ending::running;
   result.peak_bytes = collected.totals().peak_bytes;
+  result.exe = collected.process.exe;
   result.file = names_.name_for({.pid = result.pid,
                                  .program = result.program,
                                  .host = collected.process.host,

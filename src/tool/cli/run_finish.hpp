@@ -23,6 +23,7 @@ struct written_profile {
   std::uint32_t pid = 0;
   bool is_running = false;
   std::int64_t peak_bytes = 0;
+  std::string exe;  // a path on this machine
 };
 
 struct failed_profile {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <set>
 
+#include "tool/collect/program_check.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::cli {
@@ -87,6 +89,15 @@ void say_written(std::vector<written_profile> written) {
     biggest += fmt::format("{}{} (peak {})", i == 0 ? "" : ", ", written[i].file, mib(written[i].peak_bytes));
   say(fmt::format("wrote {} profiles to {}; the biggest: {}; next: {}", written.size(), folders_of(written), biggest,
                   next_command(written[0])));
+}
+
+void say_own_allocators(const std::vector<written_profile>& written, const std::string& known) {
+  std::set<std::string> looked_at = {known};
+  for (const auto& profile : written) {
+    if (!profile.exe.starts_with('/') || !looked_at.insert(profile.exe).second) continue;
+    for (const auto& finding : check_program(profile.exe).findings)
+      if (finding.what == obstacle::own_allocator) say(fmt::format("{}: {}", profile.program, finding.words));
+  }
 }
 
 void say_failed(const std::vector<failed_profile>& failed, const std::string& session_directory) {

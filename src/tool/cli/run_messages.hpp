@@ -16,6 +16,8 @@ std::string shell_word(const std::string& text);
 
 // One line per profile; when there are many, one for all, the biggest named.
 void say_written(std::vector<written_profile> written);
+// Of programs other than `known`, whose path it is: those whose own allocations could not be seen.
+void say_own_allocators(const std::vector<written_profile>& written, const std::string& known);
 void say_failed(const std::vector<failed_profile>& failed, const std::string& session_directory);
 
 // A line on a terminal that rewrites itself; nothing elsewhere.

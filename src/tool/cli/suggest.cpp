@@ -32,7 +32,8 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : known) {
     const bool begins = word.size() >= 3 && candidate.starts_with(word);
-    const std::size_t distance = begins ? 1 : edit_distance(word, candidate);
+    const bool ends = word.starts_with("--") && word.size() > 4 && candidate.ends_with(word.substr(1));  // --leaks-rest
+    const std::size_t distance = begins || ends ? 1 : edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

@@ -15,9 +15,9 @@ namespace heapledger::collect {
 namespace {
 
 constexpr std::string_view preload = "LD_PRELOAD=";
-constexpr std::array<std::string_view, 7> ours = {
-    "HEAPLEDGER_SESSION=", "HEAPLEDGER_STACKS=", "HEAPLEDGER_DEPTH=",          "HEAPLEDGER_NO_FOLLOW=",
-    "HEAPLEDGER_ONLY=",    "HEAPLEDGER_CHECK=",  "HEAPLEDGER_SNAPSHOT_SIGNAL="};
+constexpr std::array<std::string_view, 8> ours = {
+    "HEAPLEDGER_SESSION=", "HEAPLEDGER_STACKS=", "HEAPLEDGER_DEPTH=",           "HEAPLEDGER_NO_FOLLOW=",
+    "HEAPLEDGER_ONLY=",    "HEAPLEDGER_CHECK=",  "HEAPLEDGER_SNAPSHOT_SIGNAL=", "HEAPLEDGER_LIFETIMES="};
 
 bool is_probe(std::string_view path) {
   return path.substr(path.rfind('/') + 1) == "libheapledger.so";
@@ -54,6 +54,7 @@ std::vector<std::string> environment_for(const probe_settings& settings, const c
   if (!settings.follow) result.emplace_back("HEAPLEDGER_NO_FOLLOW=1");
   if (!settings.only.empty()) result.push_back(fmt::format("HEAPLEDGER_ONLY={}", fmt::join(settings.only, ":")));
   if (!settings.snapshot_signal.empty()) result.push_back("HEAPLEDGER_SNAPSHOT_SIGNAL=" + settings.snapshot_signal);
+  if (settings.lifetimes) result.emplace_back("HEAPLEDGER_LIFETIMES=1");
   if (settings.check) result.emplace_back("HEAPLEDGER_CHECK=1");
   return result;
 }

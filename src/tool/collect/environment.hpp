@@ -16,6 +16,7 @@ struct probe_settings {
   bool follow = true;
   std::vector<std::string> only;
   std::string snapshot_signal;  // USR1 or USR2; empty: none
+  bool lifetimes = false;
   bool check = false;
 };
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "tool/collect/books.hpp"
+#include "tool/collect/lifetimes.hpp"
 #include "tool/collect/markers.hpp"
 #include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
@@ -206,7 +207,8 @@ std::uint64_t tag_bytes_of(const wire::segment_header& header, std::int64_t live
 
 profile to_profile(const segment_copy& segment) {
   const auto& header = segment.header;
-  const auto sums = add_up(segment);
+  auto sums = add_up(segment);
+  add_lives(segment, sums);
   profile result;
   result.process = to_process(segment);
   if (header.threaded != 0) {
@@ -222,6 +224,7 @@ profile to_profile(const segment_copy& segment) {
   const auto thread_of = add_threads(segment, result);
   add_thread_shares(segment, stack_indices(stack_ids, result), thread_of, result);
   add_sizes(segment, result);
+  add_lifetimes(segment, result);
   add_errors(segment, stack_ids, result);
   add_markers(segment, stack_ids, result);
   add_profiler(segment, sums, result);

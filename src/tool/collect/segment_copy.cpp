@@ -22,6 +22,10 @@ constexpr int fold_retries = 8;
   throw input_error(fmt::format("{}: damaged segment: {}", path, what));
 }
 
+std::uint64_t timed(const wire::segment_header& header, std::uint64_t count) {
+  return header.writer_lifetimes.capacity == 0 && header.account_lifetimes.capacity == 0 ? 0 : count;
+}
+
 struct extent {
   const char* name;
   std::uint64_t offset;
@@ -54,6 +58,8 @@ class checked_layout {
     add<wire::watch_arm>("watch arms", header.watch_arms, 0);
     add<wire::freer>("freers", header.freers, header.freer_count);
     add<wire::writer_book>("writers' books", header.writer_books, header.writer_count);
+    add<wire::writer_lifetimes>("writers' lifetimes", header.writer_lifetimes, timed(header, header.writer_count));
+    add<wire::account_lifetimes>("accounts' lifetimes", header.account_lifetimes, timed(header, header.account_count));
     check_overlap();
     std::uint64_t total = 0;
     for (const auto& part : extents_) {
@@ -219,6 +225,8 @@ segment_copy copy_segment(const segment_file& file) {
   read_region(file, header.pool_sites, header.pool_site_count, copy.pool_sites);
   read_region(file, header.freers, header.freer_count, copy.freers);
   read_region(file, header.writer_books, header.writer_count, copy.writer_books);
+  read_region(file, header.writer_lifetimes, timed(header, header.writer_count), copy.writer_lifetimes);
+  read_region(file, header.account_lifetimes, timed(header, header.account_count), copy.account_lifetimes);
   read_region(file, header.strings, header.string_bytes, copy.strings);
   return copy;
 }

@@ -67,7 +67,9 @@ struct segment_copy {
   std::vector<wire::pool> pools;
   std::vector<wire::pool_site> pool_sites;
   std::vector<wire::freer> freers;
-  std::vector<wire::writer_book> writer_books;  // as many as writers
+  std::vector<wire::writer_book> writer_books;             // as many as writers
+  std::vector<wire::writer_lifetimes> writer_lifetimes;    // as many, or none: lives were not timed
+  std::vector<wire::account_lifetimes> account_lifetimes;  // as many as accounts, or none
   std::string strings;
   std::string snapshots;
   std::string outside_markers;  // the bytes of the file beside it (collect/markers.hpp)

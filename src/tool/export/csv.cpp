@@ -1,11 +1,13 @@
 // Comma-separated values as RFC 4180 has them: a row for every stack, with the place that a reader looks for first.
 #include <algorithm>
 
+#include "tool/analyse/lifetimes.hpp"
 #include "tool/analyse/machinery.hpp"
 #include "tool/export/folded_text.hpp"
 #include "tool/export/format.hpp"
 #include "tool/export/names.hpp"
 #include "tool/export/text_out.hpp"
+#include "tool/report/json_text.hpp"
 
 namespace heapledger::exports {
 namespace {
@@ -21,6 +23,10 @@ std::string cell(std::string_view text) {
   return quoted + "\"";
 }
 
+std::string seconds(std::optional<std::int64_t> ns) {
+  return ns ? report::json_seconds(*ns) : std::string();
+}
+
 }  // namespace
 
 notes write_csv(const profile& p, std::optional<analyse::measure> by, const sink& out) {
@@ -30,7 +36,7 @@ notes write_csv(const profile& p, std::optional<analyse::measure> by, const sink
   analyse::machinery machinery(p);
   text.put(
       "stack,scope,allocations,frees,temporaries,reallocations,allocated_bytes,freed_bytes,live_blocks,live_bytes,"
-      "peak_bytes,function,file,line,module,frames\r\n");
+      "peak_bytes,function,file,line,module,frames,mean_lifetime,mean_age\r\n");
   for (const std::uint32_t index : analyse::rank_stacks(p.stacks, by.value_or(analyse::measure::peak), 0)) {
     const stack_entry& stack = p.stacks[index];
     const counters& count = stack.count;
@@ -47,7 +53,8 @@ notes write_csv(const profile& p, std::optional<analyse::measure> by, const sink
       text.add("{},{},{},{},", cell(names.function(place)), cell(names.file(place)),
                line == 0 ? "" : std::to_string(line), cell(names.module(analyse::module_index(p, place))));
     }
-    text.add("{}\r\n", cell(folded.stack(stack)));
+    text.add("{},{},{}\r\n", cell(folded.stack(stack)), seconds(analyse::mean_life_ns(count.life)),
+             seconds(analyse::mean_age_ns(count.life, p.process.duration_ns)));
   }
   text.flush();
   return {};

@@ -1,12 +1,13 @@
 // DHAT's JSON, version 2: what dh_view.html opens. Bytes and blocks in all and at the end, and bytes at the peak, are
-// exact. The format also asks for what counters do not know: the blocks at the peak and the most that a place ever held
-// are bounded from below by what is known, and lifetimes are 0.
+// exact, and lifetimes where they were timed: else they are 0. The format also asks for what counters do not know: the
+// blocks at the peak and the most that a place ever held are bounded from below by what is known.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "tool/analyse/lifetimes.hpp"
 #include "tool/analyse/path_hash.hpp"
 #include "tool/export/format.hpp"
 #include "tool/export/names.hpp"
@@ -93,9 +94,10 @@ class dhat_writer {
     const std::int64_t live_blocks = std::max<std::int64_t>(count.live_blocks(), 0);
     const std::int64_t peak = std::max<std::int64_t>(count.peak_bytes, 0);
     const auto peak_blocks = static_cast<std::int64_t>(blocks_at_peak(count, static_cast<std::uint64_t>(peak)));
-    text_.add(R"({{"tb":{},"tbk":{},"tl":0,"mb":{},"mbk":{},"gb":{},"gbk":{},"eb":{},"ebk":{},"fs":[)",
-              count.allocated_bytes, count.allocations, std::max(live, peak), std::max(live_blocks, peak_blocks), peak,
-              peak_blocks, live, live_blocks);
+    text_.add(R"({{"tb":{},"tbk":{},"tl":{:.0f},"mb":{},"mbk":{},"gb":{},"gbk":{},"eb":{},"ebk":{},"fs":[)",
+              count.allocated_bytes, count.allocations,
+              analyse::all_lived_ns(count.life, p_.process.duration_ns) / microsecond_ns, std::max(live, peak),
+              std::max(live_blocks, peak_blocks), peak, peak_blocks, live, live_blocks);
     const char* separator = "";
     for (std::uint32_t node = stack.node; node != 0; node = p_.nodes[node].parent) {
       const std::uint32_t location = p_.nodes[node].location;

@@ -128,6 +128,11 @@ void write_stacks(std::string& out, const profile& p, const analyse::function_tr
   if (!before.empty()) {
     write_counters(out, order, [&](std::uint32_t index) -> const counters& { return before[index]; });
   }
+  if (!p.process.lives_timed) return;
+  const auto life = [&](std::uint32_t index) -> const lives& { return p.stacks[index].count.life; };
+  put_column(out, order, [&](std::uint32_t index) { return life(index).ended; });
+  put_column(out, order, [&](std::uint32_t index) { return life(index).lived.seconds; });
+  put_column(out, order, [&](std::uint32_t index) { return life(index).lived.ns; });
 }
 
 // A number of the page is a double: exact as long as no sum can pass 2^53.

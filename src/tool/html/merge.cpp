@@ -20,6 +20,7 @@ class merger {
     shown.scopes = after.scopes;
     shown.threads = after.threads;
     shown.sizes = after.sizes;
+    shown.lifetimes = after.lifetimes;
     shown.timeline = after.timeline;
     shown.memory = after.memory;
     shown.memory_peak = after.memory_peak;

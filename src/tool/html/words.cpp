@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tool/analyse/groups.hpp"
+#include "tool/analyse/mismatches.hpp"
 #include "tool/analyse/symbol_gaps.hpp"
 #include "tool/report/json.hpp"
 #include "tool/report/json_text.hpp"
@@ -49,7 +50,8 @@ std::string words(const profile& p) {
   std::vector<std::string> losses;
   for (const auto& [name, count] : p.profiler.losses) losses.push_back(report::loss_text(name, count));
   std::vector<std::string> errors;
-  for (const auto& error : p.errors) errors.push_back(report::error_text(error.kind, error.count));
+  for (const auto& [error, doubt] : analyse::judged_errors(p))
+    errors.push_back(report::error_text(error.kind, error.count));
   std::vector<std::string> modules;
   for (const auto& module : p.modules) modules.push_back(report::terminal_text(module.path));
   std::vector<std::string> threads;

@@ -13,6 +13,7 @@ namespace {
 
 // So far from the ends of the type that a report may subtract two times, and add up a few sizes.
 constexpr std::int64_t max_time_ns = (std::int64_t{1} << 62) - 1;
+constexpr std::uint32_t second_ns = 1'000'000'000;
 constexpr std::int64_t max_bytes = std::int64_t{1} << 59;
 
 void check_index(std::uint32_t index, std::size_t size, const char* what, std::size_t owner) {
@@ -68,6 +69,27 @@ void check_counters(const profile& p) {
     add(sum.reallocations, count.reallocations);
     const auto peak = static_cast<std::uint64_t>(count.peak_bytes);
     add(peak_magnitude, count.peak_bytes < 0 ? 0 - peak : peak);
+    const lives& life = count.life;
+    add(sum.life.ended, life.ended);
+    add(sum.life.unended, life.unended);
+    add(sum.life.lived.seconds, life.lived.seconds);
+    add(sum.life.born.seconds, life.born.seconds);
+    if (life.lived.ns >= second_ns || life.born.ns >= second_ns) throw damage("the lives of a stack are not possible");
+  }
+}
+
+void check_lifetimes(const profile& p) {
+  constexpr auto most = static_cast<std::uint64_t>(max_bytes);
+  std::uint64_t frees = 0;
+  std::uint64_t freed_bytes = 0;
+  for (std::size_t i = 0; i < p.lifetimes.size(); ++i) {
+    const lifetime_bucket& bucket = p.lifetimes[i];
+    const bool rises = i == 0 || bucket.from_ns > p.lifetimes[i - 1].to_ns;
+    if (!rises || bucket.to_ns < bucket.from_ns) throw damage("its histogram of lifetimes is not in order");
+    if (bucket.frees > most - frees || bucket.freed_bytes > most - freed_bytes)
+      throw damage("its histogram of lifetimes counts more than any program can do");
+    frees += bucket.frees;
+    freed_bytes += bucket.freed_bytes;
   }
 }
 
@@ -220,6 +242,7 @@ void check(const profile& profile) {
   check_symbols(profile);
   check_tree(profile);
   check_counters(profile);
+  check_lifetimes(profile);
   check_scopes(profile);
   check_scope_timeline(profile);
   check_snapshots(profile);

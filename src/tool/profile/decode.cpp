@@ -176,6 +176,15 @@ void spread_scopes(const flat_columns& flat, profile& p, memory_budget& budget) 
   }
 }
 
+void spread_lives(const flat_columns& flat, profile& p) {
+  std::size_t after = 0;
+  for (const auto& row : flat.life_rows) {
+    if (row.stack < after || row.stack >= p.stacks.size()) throw damage("the lives of stacks are not in order");
+    after = row.stack + std::size_t{1};
+    p.stacks[row.stack].count.life = row.life;
+  }
+}
+
 }  // namespace
 
 profile decode(std::string_view payload) {
@@ -192,6 +201,7 @@ profile decode(std::string_view payload) {
   flat.stack_scopes.resize(result.stacks.size());
   spread_symbols(flat, result, budget);
   spread_scopes(flat, result, budget);
+  spread_lives(flat, result);
   check(result);
   return result;
 }

@@ -112,6 +112,8 @@ flat_columns flatten(const profile& p) {
   for (const auto& stack : p.stacks) flat.stack_scopes.push_back(number_of(stack.scope));
   for (const auto& scope : p.scopes) flat.scope_rows.push_back({number_of(scope.path), scope});
   for (const auto& freer : p.freers) flat.freer_rows.push_back({number_of(freer.owner), number_of(freer.by), freer});
+  for (std::uint32_t i = 0; i < p.stacks.size(); ++i)
+    if (p.stacks[i].count.life != lives{}) flat.life_rows.push_back({i, p.stacks[i].count.life});
   flat.symbol_counts.reserve(p.locations.size());
   for (const auto& location : p.locations) {
     flat.symbol_counts.push_back(static_cast<std::uint32_t>(location.symbols.size()));

@@ -26,7 +26,40 @@ struct process_info {
   std::string stacks;   // dwarf, fp or off
   std::uint32_t depth_limit = 0;
   std::string host;
+  bool lives_timed = false;  // --lifetimes
   bool operator==(const process_info&) const = default;
+};
+
+// A sum of times that passes 2^64 nanoseconds: ten million blocks that live for an hour each.
+struct time_sum {
+  std::uint64_t seconds = 0;
+  std::uint32_t ns = 0;  // below 10^9
+
+  double in_ns() const { return static_cast<double>(seconds) * 1e9 + ns; }
+  time_sum& operator+=(const time_sum& other) {
+    constexpr std::uint32_t second = 1'000'000'000;
+    seconds += other.seconds + (ns + other.ns) / second;
+    ns = (ns + other.ns) % second;
+    return *this;
+  }
+  bool operator==(const time_sum&) const = default;
+};
+
+// How long blocks lived, where they were timed (process_info::lives_timed).
+struct lives {
+  std::uint64_t ended = 0;    // blocks that were freed
+  time_sum lived;             // by them
+  std::uint64_t unended = 0;  // blocks that were not
+  time_sum born;              // their times of birth, since start
+
+  lives& operator+=(const lives& other) {
+    ended += other.ended;
+    lived += other.lived;
+    unended += other.unended;
+    born += other.born;
+    return *this;
+  }
+  bool operator==(const lives&) const = default;
 };
 
 // Counters of one account, or sums of them.
@@ -38,6 +71,7 @@ struct counters {
   std::uint64_t temporaries = 0;
   std::uint64_t reallocations = 0;
   std::int64_t peak_bytes = 0;  // live bytes at the moment of the process's peak
+  lives life = {};              // of the whole run: a snapshot has none
 
   std::int64_t live_blocks() const { return static_cast<std::int64_t>(allocations - frees); }
   std::int64_t live_bytes() const { return static_cast<std::int64_t>(allocated_bytes - freed_bytes); }
@@ -49,10 +83,12 @@ struct counters {
     temporaries += other.temporaries;
     reallocations += other.reallocations;
     peak_bytes += other.peak_bytes;
+    life += other.life;
     return *this;
   }
-  counters operator-(const counters& other) const {  // modulo 2^64
+  counters operator-(const counters& other) const {  // modulo 2^64; of lives there is no difference
     counters rest = *this;
+    rest.life = {};
     rest.allocations -= other.allocations;
     rest.allocated_bytes -= other.allocated_bytes;
     rest.frees -= other.frees;
@@ -172,6 +208,14 @@ struct size_bucket {
   std::uint64_t to = 0;  // inclusive
   std::uint64_t allocations = 0;
   bool operator==(const size_bucket&) const = default;
+};
+
+struct lifetime_bucket {
+  std::uint64_t from_ns = 0;
+  std::uint64_t to_ns = 0;  // inclusive
+  std::uint64_t frees = 0;
+  std::uint64_t freed_bytes = 0;
+  bool operator==(const lifetime_bucket&) const = default;
 };
 
 // What one stack took from pools of one kind.
@@ -351,6 +395,7 @@ struct profile {
   std::vector<thread_info> threads;
   std::vector<thread_share> thread_shares;  // by rising stack; together never more than the stack's counters
   std::vector<size_bucket> sizes;
+  std::vector<lifetime_bucket> lifetimes;  // of blocks that were freed, where they were timed
   std::vector<timeline_point> timeline;
   std::vector<scope_moment> scope_timeline;  // scope by scope, each in the order of time; the largest
   std::optional<memory_map> memory;          // as last seen

@@ -37,11 +37,18 @@ struct freer_row {
   freer_info info;
 };
 
+// The lives of one stack.
+struct life_row {
+  std::uint32_t stack = 0;  // index into stacks
+  lives life;
+};
+
 // What the file keeps flat where the model has a vector in each row.
 struct flat_columns {
   std::vector<scope_entry> scopes;
   std::vector<scope_row> scope_rows;
   std::vector<freer_row> freer_rows;
+  std::vector<life_row> life_rows;
   std::vector<std::uint32_t> stack_scopes;   // a row for each stack
   std::vector<std::uint32_t> symbol_counts;  // a row for each location
   std::vector<std::uint32_t> symbols;        // of all locations, one after the other
@@ -79,6 +86,7 @@ void fields(auto& archive, is<process_info> auto& p) {
   archive(11, p.stacks);
   archive(12, p.depth_limit);
   archive(13, p.host);
+  archive(14, p.lives_timed);
 }
 
 void fields(auto& archive, is<peak_info> auto& p) {
@@ -112,6 +120,13 @@ void fields(auto& archive, is<size_bucket> auto& b) {
   archive(1, b.from);
   archive(2, b.to);
   archive(3, b.allocations);
+}
+
+void fields(auto& archive, is<lifetime_bucket> auto& b) {
+  archive(1, b.from_ns);
+  archive(2, b.to_ns);
+  archive(3, b.frees);
+  archive(4, b.freed_bytes);
 }
 
 void fields(auto& archive, is<pool_site> auto& s) {
@@ -316,6 +331,29 @@ void columns(auto& table, is<std::vector<scope_moment>> auto& rows) {
   table.column(3, rows, &scope_moment::live_bytes, delta{});
 }
 
+template <class Part>
+auto lived(time_sum lives::*sum, Part time_sum::*part) {
+  return [=](auto& row) -> auto& {
+    return row.life.*sum.*part;
+  };
+}
+template <class Member>
+auto of_life(Member lives::*member) {
+  return [member](auto& row) -> auto& {
+    return row.life.*member;
+  };
+}
+
+void columns(auto& table, is<std::vector<life_row>> auto& rows) {
+  table.column(1, rows, &life_row::stack, delta{});
+  table.column(2, rows, of_life(&lives::ended), plain{});
+  table.column(3, rows, lived(&lives::lived, &time_sum::seconds), plain{});
+  table.column(4, rows, lived(&lives::lived, &time_sum::ns), plain{});
+  table.column(5, rows, of_life(&lives::unended), plain{});
+  table.column(6, rows, lived(&lives::born, &time_sum::seconds), plain{});
+  table.column(7, rows, lived(&lives::born, &time_sum::ns), plain{});
+}
+
 void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive(1, p.process);
   archive(2, p.peak);
@@ -342,6 +380,8 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive.table(23, [&](auto& table) { columns(table, p.thread_shares); });
   archive(24, flat.freer_rows);
   archive.table(25, [&](auto& table) { columns(table, p.scope_timeline); });
+  archive(26, p.lifetimes);
+  archive.table(27, [&](auto& table) { columns(table, flat.life_rows); });
 }
 
 }  // namespace heapledger::format

@@ -18,7 +18,7 @@ std::string frame_name(const profile& p, const analyse::frame_ref& frame, std::s
   if (place.module == none) return fmt::format("0x{:x}", place.address);
   const std::string offset = fmt::format("+0x{:x}", place.address);
   const std::size_t room = width > offset.size() ? width - offset.size() : 1;
-  return cut_left(terminal_text(file_part(p.modules[place.module].path)), room) + offset;
+  return cut_right(terminal_text(file_part(p.modules[place.module].path)), room) + offset;
 }
 
 std::string frame_place(const profile& p, const analyse::frame_ref& frame, std::span<const std::uint32_t> lines,
@@ -28,7 +28,7 @@ std::string frame_place(const profile& p, const analyse::frame_ref& frame, std::
   if (file.empty()) {
     const std::uint32_t module = analyse::module_index(p, frame);
     if (module == none || analyse::function_name(p, frame).empty()) return {};
-    return "in " + cut_left(terminal_text(file_part(p.modules[module].path)), width > 3 ? width - 3 : 0);
+    return "in " + cut_right(terminal_text(file_part(p.modules[module].path)), width > 3 ? width - 3 : 0);
   }
   std::string suffix;
   for (const std::uint32_t line : lines) suffix += fmt::format("{}{}", suffix.empty() ? ":" : ",", line);

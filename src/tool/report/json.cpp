@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "tool/analyse/frames.hpp"
+#include "tool/analyse/lifetimes.hpp"
+#include "tool/analyse/mismatches.hpp"
 #include "tool/analyse/scopes.hpp"
 #include "tool/report/json_frames.hpp"
 #include "tool/report/json_text.hpp"
@@ -31,6 +33,7 @@ class json_writer {
     write_threads();
     write_sizes(p_.sizes);
     out_ += ",\n";
+    write_lifetimes();
     write_profiler();
     write_modules();
     write_memory("memory", p_.memory);
@@ -93,6 +96,7 @@ class json_writer {
     add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{})", sum.freed_bytes, sum.live_blocks(), sum.live_bytes());
     if (!p_.window) add(R"(,"peak_bytes":{},"peak_bytes_error":{})", sum.peak_bytes, p_.peak.error_bytes);
     if (p_.peak.time_ns) add(",\"peak_time\":{}", json_seconds(*p_.peak.time_ns));
+    write_life(sum.life);
     out_ += "},\n";
   }
 
@@ -111,6 +115,27 @@ class json_writer {
     write_list("sizes", sizes, [&](const size_bucket& bucket) {
       add(R"({{"from":{},"to":{},"allocations":{}}})", bucket.from, bucket.to, bucket.allocations);
     });
+  }
+
+  void write_lifetimes() {
+    if (!p_.process.lives_timed) return;
+    write_list("lifetimes", p_.lifetimes, [&](const lifetime_bucket& bucket) {
+      add(R"({{"from":{},"to":{},"frees":{},"freed_bytes":{}}})", json_time(bucket.from_ns), json_time(bucket.to_ns),
+          bucket.frees, bucket.freed_bytes);
+    });
+    out_ += ",\n";
+  }
+
+  void write_life(const lives& life) {
+    if (!p_.process.lives_timed) return;
+    add(",\"timed_frees\":{}", life.ended);
+    if (const auto mean_ns = analyse::mean_life_ns(life)) add(",\"mean_lifetime\":{}", json_seconds(*mean_ns));
+    if (const auto mean_ns = analyse::mean_age_ns(life, p_.process.duration_ns))
+      add(",\"mean_age\":{}", json_seconds(*mean_ns));
+  }
+
+  static std::string json_time(std::uint64_t ns) {
+    return json_seconds(static_cast<std::int64_t>(std::min<std::uint64_t>(ns, INT64_MAX)));
   }
 
   void write_profiler() {
@@ -161,6 +186,7 @@ class json_writer {
       add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{})", count.freed_bytes, count.live_blocks(),
           count.live_bytes());
       if (!p_.window) add(",\"peak_bytes\":{}", count.peak_bytes);
+      write_life(count.life);
       if (stack.thread != none) add(",\"tid\":{}", p_.threads[stack.thread].tid);
       out_ += ",\"frames\":[";
       out_ += frames_.of(stack.node);
@@ -281,8 +307,11 @@ class json_writer {
   }
 
   void write_errors() {
-    write_list("errors", p_.errors, [&](const error_entry& error) {
-      add(R"({{"kind":{},"count":{},"stack":{}}})", json_string(error.kind), error.count, error.stack);
+    write_list("errors", analyse::judged_errors(p_), [&](const analyse::judged_error& judged) {
+      const auto& [error, doubt] = judged;
+      add(R"({{"kind":{},"count":{},"stack":{})", json_string(error.kind), error.count, error.stack);
+      if (doubt != none) add(R"(,"doubt":{})", json_string(p_.modules[doubt].path));
+      add("}}");
     });
   }
 

@@ -111,10 +111,20 @@ void write_head(page& page, const profile& p, const leak_info& watch) {
   if (!watch.obstacle.empty()) page.paragraph(terminal_text(watch.obstacle), 0, tone::alarm);
 }
 
-void write_leaks(page& page, const profile& p, analyse::machinery& machinery, const entry_list& leaks,
-                 const leaks_text_options& options) {
+// Then that no leak was found says nothing.
+bool watched_nothing(const leak_info& watch) {
+  return watch.watched == 0 && watch.acquitted == 0 && watch.taken_back == 0 && watch.entries.empty();
+}
+
+void write_leaks(page& page, const profile& p, const leak_info& watch, analyse::machinery& machinery,
+                 const entry_list& leaks, const leaks_text_options& options) {
   if (leaks.empty()) {
     page.heading("No leak found");
+    if (watched_nothing(watch))
+      page.paragraph(
+          "No block was watched: none became old enough to be suspicious. Watch for longer, or say with "
+          "--suspicious (of run: --leaks-suspicious) how many seconds are old.",
+          2);
     return;
   }
   std::int64_t bytes = 0;
@@ -179,7 +189,7 @@ std::string leaks_text(const profile& given, std::span<const leak_entry> entries
   }
   analyse::machinery machinery(p);
   write_head(page, p, *p.leaks);
-  write_leaks(page, p, machinery, with_verdict(entries, "leak"), options);
+  write_leaks(page, p, *p.leaks, machinery, with_verdict(entries, "leak"), options);
   if (const auto list = with_verdict(entries, "retention"); !list.empty()) {
     page.heading("Grows, but is used (retention)");
     write_list(page, p, machinery, list, options.top, write_grown);

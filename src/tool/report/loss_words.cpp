@@ -60,6 +60,10 @@ constexpr words losses[] = {
      "kept as a mark only, without its stacks, because there was no room for more."},
     {"pools_full", "pool or stack in a pool", "pools or stacks in pools",
      "could not be shown, because the table of pools was full; other totals are right."},
+    {"lives_unknown", "free was", "frees were",
+     "of a block whose time of birth is not known: the block was overwritten at its end, or there was no room; it is "
+     "not "
+     "in the histogram of lifetimes."},
     {"freers_full", "free was", "frees were",
      "in another scope than the allocation, and not told apart by these scopes, because the table of such pairs was "
      "full; totals are right. Name scopes by kind, not by number."},

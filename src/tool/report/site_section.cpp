@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tool/analyse/caller_tree.hpp"
+#include "tool/analyse/lifetimes.hpp"
 #include "tool/report/caller_text.hpp"
 #include "tool/report/frame_text.hpp"
 #include "tool/report/printable.hpp"
@@ -34,21 +35,33 @@ std::string temporary_share(const counters& count) {
                      100.0 * static_cast<double>(count.temporaries) / static_cast<double>(count.allocations));
 }
 
-std::string amount(const counters& count, measure by) {
+std::string lived(const counters& count) {
+  const auto mean_ns = analyse::mean_life_ns(count.life);
+  return mean_ns ? fmt::format(", lived {}", life_text(*mean_ns)) : std::string();
+}
+
+std::string aged(const counters& count, std::int64_t end_ns) {
+  const auto mean_ns = analyse::mean_age_ns(count.life, end_ns);
+  return mean_ns ? fmt::format(", {} old", life_text(*mean_ns)) : std::string();
+}
+
+std::string amount(const profile& p, const counters& count, measure by) {
   const std::string calls = counted(count.allocations, "allocation", "allocations");
   const std::string each = average(count.allocated_bytes, count.allocations);
   switch (by) {
     case measure::live:
       return fmt::format(
-          "{} in {} block{} of {}", bytes_text(count.live_bytes()), signed_count_text(count.live_blocks()),
+          "{} in {} block{} of {}{}", bytes_text(count.live_bytes()), signed_count_text(count.live_blocks()),
           count.live_blocks() == 1 ? "" : "s",
-          average(static_cast<std::uint64_t>(count.live_bytes()), static_cast<std::uint64_t>(count.live_blocks())));
+          average(static_cast<std::uint64_t>(count.live_bytes()), static_cast<std::uint64_t>(count.live_blocks())),
+          aged(count, p.process.duration_ns));
     case measure::peak:
       return fmt::format("{} at the peak; {} of {} in all", bytes_text(count.peak_bytes), calls, each);
     case measure::allocated:
-      return fmt::format("{} in {} of {}, {}", bytes_text(count.allocated_bytes), calls, each, temporary_share(count));
+      return fmt::format("{} in {} of {}, {}{}", bytes_text(count.allocated_bytes), calls, each, temporary_share(count),
+                         lived(count));
     case measure::count:
-      return fmt::format("{} of {}, {}", calls, each, temporary_share(count));
+      return fmt::format("{} of {}, {}{}", calls, each, temporary_share(count), lived(count));
     case measure::temporary:
       return fmt::format("{} temporary of {} of {}", count_text(count.temporaries), calls, each);
   }
@@ -103,7 +116,7 @@ void write_sites(page& page, site_list& list, const site_section_options& option
                                             : depth_that_matters;
     const auto tree = analyse::build_callers(p, site, list.machinery(), tree_options);
 
-    page.line(fmt::format("{:3}. {}  {}", i + 1, percent_text(value, total), amount(site.count, options.by)),
+    page.line(fmt::format("{:3}. {}  {}", i + 1, percent_text(value, total), amount(p, site.count, options.by)),
               tone::bold);
     if (tree.nodes.empty()) {
       page.line(fmt::format("{}(allocations without a stack)", margin));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tool/analyse/lifetimes.hpp"
 #include "tool/analyse/sizes.hpp"
 #include "tool/analyse/threads.hpp"
 #include "tool/report/printable.hpp"
@@ -38,6 +39,40 @@ std::string bar(double share, std::size_t width, bool unicode) {
   constexpr std::array parts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   result += parts[eighths % 8];
   return result.empty() && share > 0 ? "▏" : result;
+}
+
+std::string range_text(const lifetime_bucket& row) {
+  struct unit {
+    std::uint64_t ns;
+    const char* name;
+  };
+  constexpr std::array units = {unit{1'000'000'000, "s"}, unit{1'000'000, "ms"}, unit{1000, "us"}};
+  const auto in = [](std::uint64_t ns, const unit& u) {
+    return ns < u.ns ? std::string("0.1") : count_text(ns / u.ns);
+  };
+  for (const unit& u : units) {
+    if (row.to_ns == UINT64_MAX) return fmt::format("{} s and more", in(row.from_ns, u));
+    if (row.to_ns < u.ns - 1) continue;
+    if (row.from_ns == 0) return fmt::format("under {} {}", in(row.to_ns + 1, u), u.name);
+    return fmt::format("{} to {} {}", in(row.from_ns, u), in(row.to_ns + 1, u), u.name);
+  }
+  return {};
+}
+
+template <class Row>
+void write_histogram(page& page, const std::vector<Row>& rows, std::uint64_t Row::*member) {
+  double all = 0;
+  double highest = 0;
+  for (const auto& row : rows) {
+    all += static_cast<double>(row.*member);
+    highest = std::max(highest, static_cast<double>(row.*member));
+  }
+  for (const auto& row : rows) {
+    const auto count = static_cast<double>(row.*member);
+    const std::string head =
+        fmt::format("  {:>18}{:>16}  {}  ", range_text(row), count_text(row.*member), percent_text(count, all));
+    page.line(head + bar(count / highest, page.width() - columns(head), page.unicode()));
+  }
 }
 
 struct memory_part {
@@ -102,19 +137,23 @@ void write_threads(page& page, const profile& p) {
 void write_sizes(page& page, const profile& p) {
   const auto rows = analyse::size_rows(p.sizes);
   if (rows.empty()) return;
-  double all = 0;
-  double highest = 0;
-  for (const auto& row : rows) {
-    all += static_cast<double>(row.allocations);
-    highest = std::max(highest, static_cast<double>(row.allocations));
-  }
   page.heading("Sizes asked for");
-  for (const auto& row : rows) {
-    const auto count = static_cast<double>(row.allocations);
-    const std::string head =
-        fmt::format("  {:>18}{:>16}  {}  ", range_text(row), count_text(row.allocations), percent_text(count, all));
-    page.line(head + bar(count / highest, page.width() - columns(head), page.unicode()));
-  }
+  write_histogram(page, rows, &size_bucket::allocations);
+}
+
+void write_lifetimes(page& page, const profile& p) {
+  if (!p.process.lives_timed) return;
+  const auto rows = analyse::lifetime_rows(p.lifetimes);
+  const lives all = p.totals().life;
+  page.heading("How long blocks lived");
+  write_histogram(page, rows, &lifetime_bucket::frees);
+  std::string means;
+  if (const auto mean_ns = analyse::mean_life_ns(all))
+    means = fmt::format("{} timed, {} on average", counted(all.ended, "free", "frees"), life_text(*mean_ns));
+  if (const auto mean_ns = analyse::mean_age_ns(all, p.process.duration_ns))
+    means += fmt::format("{}what was never freed was {} old at the end, on average", means.empty() ? "" : "; ",
+                         life_text(*mean_ns));
+  if (!means.empty()) page.paragraph(means + ".", 2, tone::faint);
 }
 
 void write_memory(page& page, const profile& p) {

@@ -10,6 +10,7 @@ void write_scopes(page& page, const profile& p);
 void write_pools(page& page, const profile& p);
 void write_threads(page& page, const profile& p);
 void write_sizes(page& page, const profile& p);
+void write_lifetimes(page& page, const profile& p);  // where blocks were timed
 void write_memory(page& page, const profile& p);
 
 }  // namespace heapledger::report

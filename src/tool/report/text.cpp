@@ -96,13 +96,17 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
   }
 }
 
-void write_next(page& page, const text_options& options) {
+void write_next(page& page, const text_options& options, bool timeable) {
   const std::string file = terminal_text(shell_quoted(options.file));
   page.heading("Next");
   page.command(fmt::format("heapledger report --by temporary {}", file));
   page.line("      the same by another measure: live peak allocated count temporary", tone::faint);
   page.command(fmt::format("heapledger report --json {}", file));
   page.line("      every stack with every frame, for programs", tone::faint);
+  if (timeable) {
+    page.command("heapledger run --lifetimes ...");
+    page.line("      the same run with every block timed: how long blocks live, and whose", tone::faint);
+  }
 }
 
 }  // namespace
@@ -120,11 +124,12 @@ std::string text_report(const profile& p, const text_options& options) {
   write_pools(page, p);
   write_threads(page, p);
   write_sizes(page, p);
+  write_lifetimes(page, p);
   write_memory(page, p);
   write_losses(page, p);
   write_symbol_advice(page, p);
   write_profiler(page, p);
-  if (!options.file.empty()) write_next(page, options);
+  if (!options.file.empty()) write_next(page, options, !p.process.lives_timed && !p.window);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tool/analyse/mismatches.hpp"
 #include "tool/analyse/symbol_gaps.hpp"
 #include "tool/report/loss_words.hpp"
 #include "tool/report/names.hpp"
@@ -22,25 +23,33 @@ std::string advice_behind(const module_info& module, std::string_view separator)
   return module.symbol_advice.empty() ? "" : fmt::format("{}{}", separator, terminal_text(module.symbol_advice));
 }
 
+std::string doubt_text(const profile& p, std::uint32_t module) {
+  return fmt::format(
+      "This may be no mistake: {} has operators new and delete of its own, which come here as malloc and free.",
+      terminal_text(file_part(p.modules[module].path)));
+}
+
 }  // namespace
 
 void write_errors(page& page, const profile& p, analyse::machinery& machinery) {
-  if (p.errors.empty()) return;
+  const auto errors = analyse::judged_errors(p);
+  if (errors.empty()) return;
   std::uint64_t all = 0;
-  for (const auto& error : p.errors) all += error.count;
+  for (const auto& judged : errors) all += judged.error.count;
   page.blank();
   page.line(fmt::format("ERRORS in the program: {}", count_text(all)), tone::alarm);
-  for (std::size_t i = 0; i < std::min(p.errors.size(), errors_shown); ++i) {
-    const error_entry& error = p.errors[i];
+  for (std::size_t i = 0; i < std::min(errors.size(), errors_shown); ++i) {
+    const auto& [error, doubt] = errors[i];
     page.paragraph(error_text(error.kind, error.count), 2);
+    if (doubt != none) page.paragraph(doubt_text(p, doubt), 2, tone::faint);
     const auto stack = std::find_if(p.stacks.begin(), p.stacks.end(),
-                                    [&](const stack_entry& entry) { return entry.id == error.stack; });
+                                    [id = error.stack](const stack_entry& entry) { return entry.id == id; });
     if (stack == p.stacks.end() || stack->node == 0) continue;
     page.line("  The block was allocated by", tone::faint);
     write_stack(page, p, machinery, stack->node);
   }
-  if (p.errors.size() > errors_shown) {
-    page.line(fmt::format("  {}: --json lists them", counted(p.errors.size() - errors_shown, "more", "more")),
+  if (errors.size() > errors_shown) {
+    page.line(fmt::format("  {}: --json lists them", counted(errors.size() - errors_shown, "more", "more")),
               tone::faint);
   }
 }

@@ -48,4 +48,12 @@ std::string seconds_text(std::int64_t ns) {
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
+std::string life_text(std::int64_t ns) {
+  if (ns < 1000) return fmt::format("{} ns", std::max<std::int64_t>(ns, 0));
+  const auto value = static_cast<double>(ns);
+  if (ns < 999'500) return fmt::format("{:.3g} us", value / 1e3);
+  if (ns < 999'500'000) return fmt::format("{:.3g} ms", value / 1e6);
+  return seconds_text(ns);
+}
+
 }  // namespace heapledger::report

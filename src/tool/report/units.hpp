@@ -16,5 +16,6 @@ std::string signed_count_text(std::int64_t count);
 std::string counted(std::uint64_t count, const char* singular, const char* plural);
 std::string percent_text(double part, double whole);  // five characters and " %": " 62.1 %"; "0.0 %" of nothing
 std::string seconds_text(std::int64_t ns);
+std::string life_text(std::int64_t ns);  // from nanoseconds on: "312 ns", "4.2 us"
 
 }  // namespace heapledger::report

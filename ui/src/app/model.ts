@@ -69,6 +69,18 @@ export class Model {
     return this.keep(`sums ${by} ${this.filterKey()}`, () => sumFunctions(this.profile, this.weights(by)));
   }
 
+  // Of each function the mean life of what was freed of its own and its callees' allocations, in seconds; -1: nothing was.
+  // null where blocks were not timed.
+  meanLives(): Float64Array | null {
+    const { lives } = this.profile.stacks;
+    if (!lives) return null;
+    return this.keep(`lives ${this.filterKey()}`, () => {
+      const sums = (values: Float64Array): Float64Array => sumFunctions(this.profile, weigh(this.profile, values, this.sites, this.filter())).total;
+      const ended = sums(lives.ended);
+      return sums(lives.lived).map((lived, fn) => (ended[fn]! > 0 ? lived / ended[fn]! : -1));
+    });
+  }
+
   allocates(by: Measure = this.state.by): Float64Array {
     return this.state.skip ? this.sums(by).site : this.sums(by).self;
   }

@@ -1,7 +1,7 @@
 // From the bytes that src/tool/html/data.cpp writes to a Profile.
 import { Reader } from "./reader";
 import type { Head } from "./report";
-import { Strings, type Counters, type Lines, type Functions, type Nodes, type Places, type Profile, type Stacks } from "../model/profile";
+import { Strings, type Counters, type Lines, type Functions, type Lives, type Nodes, type Places, type Profile, type Stacks } from "../model/profile";
 
 export function decode(data: Uint8Array): Profile {
   const reader = new Reader(data);
@@ -23,6 +23,7 @@ export function decode(data: Uint8Array): Profile {
   const id = reader.differences(counts.stacks);
   const stacks: Stacks = { count: counts.stacks, place, id, ...decodeCounters(reader, counts.stacks) };
   const before = head.before && { ...head.before, stacks: decodeCounters(reader, counts.stacks) };
+  if (head.report.lifetimes) stacks.lives = decodeLives(reader, counts.stacks);
   return { before, exact: head.exact, words: head.words, report: head.report, leaks: head.leaks, strings, functions, lines, nodes, places, stacks };
 }
 
@@ -71,6 +72,12 @@ function decodePlaces(reader: Reader, count: number, nodes: Nodes, lines: Lines)
     }
   }
   return { count, parent, line, node };
+}
+
+function decodeLives(reader: Reader, count: number): Lives {
+  const ended = reader.numbers(count);
+  const lived = reader.numbers(count);
+  return { ended, lived: reader.numbers(count).map((ns, i) => lived[i]! + ns / 1e9) };
 }
 
 function decodeCounters(reader: Reader, count: number): Counters {

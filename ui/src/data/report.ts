@@ -15,6 +15,9 @@ export interface Totals extends Counts {
   peak_bytes: number;
   peak_bytes_error: number;
   peak_time?: number;
+  timed_frees?: number; // these three where blocks were timed
+  mean_lifetime?: number;
+  mean_age?: number; // of what was not freed
 }
 
 export interface Thread {
@@ -64,6 +67,14 @@ export interface SizeBucket {
   from: number;
   to: number;
   allocations: number;
+}
+
+// Blocks that were freed, by how long they lived: seconds, both ends included.
+export interface LifetimeBucket {
+  from: number;
+  to: number;
+  frees: number;
+  freed_bytes: number;
 }
 
 export interface JsonFrame {
@@ -137,6 +148,7 @@ export interface Report {
   totals: Totals;
   threads: Thread[];
   sizes: SizeBucket[];
+  lifetimes?: LifetimeBucket[]; // where blocks were timed
   profiler: { own_bytes: number; tag_bytes: number; accounts: number; nodes: number; losses: Record<string, number> };
   memory?: MemoryMap;
   memory_peak?: MemoryMap;

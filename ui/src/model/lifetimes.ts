@@ -1,5 +1,5 @@
-// How long blocks live, as far as counters know it: the profile has no time of birth for each block.
-import type { Leak, TimelinePoint, Totals } from "../data/report";
+// How long blocks live: as they were timed, where the program ran with --lifetimes; else as far as counters know it.
+import type { Leak, LifetimeBucket, TimelinePoint, Totals } from "../data/report";
 
 // Every allocation is in one of them.
 export interface Fates {
@@ -27,6 +27,29 @@ export function meanLife(timeline: TimelinePoint[], totals: Totals): number | nu
     lived += ((before.live_blocks + now.live_blocks) / 2) * (now.time - before.time);
   }
   return lived > 0 ? lived / totals.allocations : null;
+}
+
+export interface LifeRow {
+  name: string;
+  frees: number;
+  bytes: number;
+}
+
+const decades: [number, string][] = [[1e-6, "under 1 µs"], [1e-5, "1 to 10 µs"], [1e-4, "10 to 100 µs"], [1e-3, "0.1 to 1 ms"], [1e-2, "1 to 10 ms"],
+  [0.1, "10 to 100 ms"], [1, "0.1 to 1 s"], [10, "1 to 10 s"], [100, "10 to 100 s"], [1e3, "100 to 1,000 s"], [1e4, "1,000 to 10,000 s"],
+  [Infinity, "10,000 s and more"]];
+
+// The histogram by decades, without empty rows at either end. No bucket lies in two decades.
+export function lifeRows(buckets: LifetimeBucket[]): LifeRow[] {
+  const rows = decades.map(([, name]) => ({ name, frees: 0, bytes: 0 }));
+  for (const bucket of buckets) {
+    const row = rows[decades.findIndex(([below]) => bucket.to < below)] ?? rows[rows.length - 1]!;
+    row.frees += bucket.frees;
+    row.bytes += bucket.freed_bytes;
+  }
+  while (rows.length > 0 && rows[0]!.frees === 0) rows.shift();
+  while (rows.length > 0 && rows[rows.length - 1]!.frees === 0) rows.pop();
+  return rows;
 }
 
 const ages: [number, string][] = [[1, "under 1 s"], [10, "1 to 10 s"], [60, "10 to 60 s"], [600, "1 to 10 min"], [3600, "10 to 60 min"],

@@ -71,8 +71,15 @@ export interface Counters {
   peak: Float64Array;
 }
 
+// Where blocks were timed: how many were freed, and the seconds that they lived together.
+export interface Lives {
+  ended: Float64Array;
+  lived: Float64Array;
+}
+
 export interface Stacks extends Counters {
   count: number;
+  lives?: Lives | undefined;
   place: Uint32Array; // 0: no stack
   id: Uint32Array;
 }

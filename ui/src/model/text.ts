@@ -34,6 +34,15 @@ export function secondsText(time: number): string {
   return `${Math.floor(whole / 3600)} h ${String(Math.floor(whole / 60) % 60).padStart(2, "0")} min`;
 }
 
+// From nanoseconds on: "312 ns", "4.2 µs".
+export function lifeText(time: number): string {
+  const ns = Math.max(time, 0) * 1e9;
+  if (ns < 999.5) return `${Math.round(ns)} ns`;
+  if (ns < 999_500) return `${Number((ns / 1e3).toPrecision(3))} µs`;
+  if (ns < 999_500_000) return `${Number((ns / 1e6).toPrecision(3))} ms`;
+  return secondsText(time);
+}
+
 // 1 bytes of `measure` or counts; in full behind it.
 export function valueText(value: number, isBytes: boolean): string {
   return isBytes ? bytesText(value) : countText(value);

@@ -6,6 +6,7 @@ import { changeText, countText, counted, exactText, percentText, valueText } fro
 import type { MergedTree } from "../model/merged_tree";
 import { fitted } from "../model/names";
 import { bar, copyText, el, fill } from "./dom";
+import { meanLife } from "./mean_life";
 import { Table, type Column } from "./table";
 
 const mostRelatives = 200;
@@ -45,6 +46,7 @@ export class FunctionsPage implements Page {
       { title: "Total", hint: "with all that it calls", width: "88px", right: true, cell: value(total), order: (a, b) => total(b) - total(a), value: total },
       ...(profile.before ? [] : [{ title: "", width: "118px", wideOnly: true, cell: share(total) }]),
       { title: "Allocations", hint: "with all that it calls", width: "104px", right: true, wideOnly: true, cell: (fn) => countText(count(fn)), order: (a, b) => count(b) - count(a), value: count },
+      ...(profile.stacks.lives ? [meanLife((fn) => model.meanLives()![fn]!)] : []),
       { title: "Function", width: "minmax(220px, 1fr)", cell: (fn) => el("span", { class: "name", title: name(fn) }, swatch(context, fn), fitted(shortName(profile, fn), longestName)), order: (a, b) => name(b).localeCompare(name(a)) * -1 },
       { title: "Module", wideOnly: true, width: "minmax(80px, 150px)", cell: (fn) => moduleName(profile, fn), order: (a, b) => moduleName(profile, a).localeCompare(moduleName(profile, b)) },
     ];

@@ -41,7 +41,9 @@ export class LeaksPage implements Page {
     }
     const content: Child[] = [el("p", { class: "soft" }, `Watched for ${secondsText(leaks.duration)}: ${counted(leaks.watched, "block")}, ` +
       `${counted(leaks.acquitted, "stack")} acquitted, ${counted(leaks.taken_back, "verdict")} taken back.`)];
-    if (leaksFound(this.context) === 0) content.push(el("p", { class: "good" }, "Nothing was found to leak."));
+    const watchedNone = leaks.watched + leaks.acquitted + leaks.taken_back + leaks.leaks.length === 0;
+    if (watchedNone) content.push(el("p", {}, "Nothing can be said about leaks: no block became old enough to be suspicious. Watch for longer, or say with --leaks-suspicious how many seconds are old."));
+    else if (leaksFound(this.context) === 0) content.push(el("p", { class: "good" }, "Nothing was found to leak."));
     for (const [verdict, title, meaning] of kinds) {
       const found = leaks.leaks.filter((leak) => leak.verdict === verdict);
       if (found.length === 0) continue;

@@ -1,9 +1,9 @@
 // What sizes were asked for, and how long blocks live.
 import type { Context, Page } from "../app/context";
 import type { SizeBucket } from "../data/report";
-import { ageRows, fates, meanLife } from "../model/lifetimes";
+import { ageRows, fates, lifeRows, meanLife } from "../model/lifetimes";
 import { liveTitle } from "../model/measure";
-import { bytesText, countText, counted, exactText, percentText, secondsText } from "../model/text";
+import { bytesText, countText, counted, exactText, lifeText, percentText, secondsText } from "../model/text";
 import { bar, el, fill, type Child } from "./dom";
 
 // One row for each power of two.
@@ -58,15 +58,29 @@ export class SizesPage implements Page {
 
   update(): void {}
 
+  private timed(): Child[] {
+    const { lifetimes, totals } = this.context.profile.report;
+    const kept = totals.mean_age === undefined ? "" : `; what was not freed was ${lifeText(totals.mean_age)} old at the end, on average`;
+    return [
+      el("h2", {}, "How long blocks lived"),
+      el("p", { class: "soft" }, totals.mean_lifetime === undefined ? "Every block was timed; none was freed."
+        : `Every block was timed, from its allocation to its free: ${lifeText(totals.mean_lifetime)} on average${kept}.`),
+      histogram(lifeRows(lifetimes!).map((row) => ({ name: row.name, count: row.frees, note: `${exactText(row.bytes, true)} in these` }))),
+    ];
+  }
+
   private lifetimes(): Child[] {
     const { report, leaks } = this.context.profile;
     const { atOnce, later, kept } = fates(report.totals);
     const mean = meanLife(report.timeline, report.totals);
     const watched = ageRows(leaks?.leaks ?? []);
+    const known = report.lifetimes !== undefined;
+    const estimate = mean === null ? "Blocks were counted, not timed: what is known is in which of these three ways each ended."
+      : `About ${secondsText(mean)} on average, by the timeline: as many blocks as lived at a time, over those that were made.`;
     return [
-      el("h2", {}, "How long blocks lived"),
-      el("p", { class: "soft" }, mean === null ? "Blocks are counted, not timed: what is known is in which of these three ways each ended."
-        : `About ${secondsText(mean)} on average, by the timeline: as many blocks as lived at a time, over those that were made.`),
+      ...(known ? this.timed() : []),
+      el("h2", {}, known ? "How blocks ended" : "How long blocks lived"),
+      !known && el("p", { class: "soft" }, estimate + " To have every block timed, run the program with ", el("code", {}, "heapledger run --lifetimes"), "."),
       histogram([
         { name: "freed at once", count: atOnce, note: "before the next allocation of the thread: temporary" },
         { name: "freed later", count: later },

@@ -84,14 +84,14 @@ export class ScopesPage implements Page {
     };
     this.element.append(el("h2", {}, "Scopes"),
       el("p", { class: "soft" }, "Each with the scopes below it. In the flame graph they are the outermost frames."),
-      table(["Scope", "Live", "Share", "", "Allocated", "Allocations", "Highest of one", "Opened", "Budget", "Refused"],
+      table(["Scope", "Live", "Allocated", "Share", "", "Allocations", "Highest of one", "Opened", "Budget", "Refused"],
         rows.slice(0, mostRows).map((row) => {
           const sums = row.scope.length === 0 ? row : row.with_descendants;
-          return [name(row), amount(sums.live_bytes), percentText(sums.allocated_bytes, whole.allocated_bytes),
-            bar(sums.allocated_bytes / (whole.allocated_bytes || 1), "var(--accent)"), amount(sums.allocated_bytes), countText(sums.allocations),
+          return [name(row), amount(sums.live_bytes), amount(sums.allocated_bytes), percentText(sums.allocated_bytes, whole.allocated_bytes),
+            bar(sums.allocated_bytes / (whole.allocated_bytes || 1), "var(--accent)"), countText(sums.allocations),
             row.peak_bytes === undefined ? "" : amount(row.peak_bytes), row.opened === undefined ? "" : countText(row.opened),
             limits(row), row.refusals ? countText(row.refusals) : ""];
-        }), [0, 3, 8]),
+        }), [0, 4, 8]),
       rows.length > mostRows ? el("p", { class: "soft" }, `${countText(rows.length - mostRows)} more: heapledger report --json`) : "");
   }
 

@@ -1,16 +1,22 @@
 // Every stack, and the chosen one in full.
 import type { Context, Page } from "../app/context";
 import { isBytes, liveTitle, stackValues, type Measure } from "../model/measure";
-import { lineText, moduleName, shortName } from "../model/profile";
-import { bytesText, changeText, countText, counted, exactText, percentText } from "../model/text";
+import { lineText, moduleName, shortName, type Stacks } from "../model/profile";
+import { bytesText, changeText, countText, counted, exactText, lifeText, percentText } from "../model/text";
 import { fitted } from "../model/names";
 import { copyText, el, fill } from "./dom";
 import { spanOf } from "./flame_layout";
 import { frames, stackList, stackText } from "./stack_list";
 import { swatch } from "./functions_page";
+import { meanLife } from "./mean_life";
 import { Table, type Column } from "./table";
 
 const order = ["peak", "live", "allocated", "count", "temporary"];
+
+function stackLife(stacks: Stacks, i: number): number {
+  const ended = stacks.lives?.ended[i] ?? 0;
+  return ended > 0 ? stacks.lives!.lived[i]! / ended : -1;
+}
 
 export class StacksPage implements Page {
   readonly element = el("section", { class: "page split" });
@@ -33,6 +39,7 @@ export class StacksPage implements Page {
       order: (a, b) => values[b]! - values[a]!,
       value: (i) => values[i]!,
     });
+    const lived = (i: number): number => stackLife(stacks, i);
     const before = profile.before?.stacks;
     const grown = (i: number): number => stackValues(stacks, context.state.by)[i]! - stackValues(before!, context.state.by)[i]!;
     const change: Column = {
@@ -51,6 +58,7 @@ export class StacksPage implements Page {
       number("Allocated", stacks.allocated, true, "all bytes over the run"),
       number("Count", stacks.allocations, false, "allocations over the run"),
       number("Temporary", stacks.temporaries, false, "freed before their thread's next allocation"),
+      ...(stacks.lives ? [meanLife(lived)] : []),
       {
         title: "Allocates in",
         width: "minmax(180px, 1.2fr)",
@@ -147,7 +155,9 @@ export class StacksPage implements Page {
         fact("allocations", stacks.allocations[i]!, false, totals.allocations),
         fact("live blocks", stacks.liveBlocks[i]!, false, totals.live_blocks),
         fact("temporary", stacks.temporaries[i]!, false, totals.temporaries),
-        fact("reallocated", stacks.reallocations[i]!, false, totals.reallocations)),
+        fact("reallocated", stacks.reallocations[i]!, false, totals.reallocations),
+        stacks.lives && stackLife(stacks, i) >= 0 && el("div", { class: "fact" }, el("small", {}, "lived"), el("b", {}, lifeText(stackLife(stacks, i))),
+          el("span", {}, `mean of ${countText(stacks.lives.ended[i]!)}`))),
       el("div", { class: "controls" },
         el("button", { title: "c", on: { click: () => void this.copy(i) } }, "Copy stack"),
         el("button", { on: { click: () => this.showInGraph(i) } }, "Show in the flame graph")),

@@ -1,0 +1,63 @@
+#include "probe/hook/generation.hpp"
+
+#include <sys/mman.h>
+
+#include "probe/account/cells.hpp"
+#include "probe/base/lock.hpp"
+#include "probe/base/syscalls.hpp"
+#include "probe/hook/process.hpp"
+#include "probe/pool/sites.hpp"
+#include "probe/publish/modules.hpp"
+#include "probe/publish/stack_tree.hpp"
+#include "probe/unwind/rule_cache.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+constinit std::uint64_t last_generation = books::first_generation;
+constinit std::uint64_t code_generation = 0;  // the last one that was begun because code had gone
+constinit std::uint32_t generation_lock = 0;
+
+}  // namespace
+
+void reset_generations() {
+  generation_lock = 0;
+}
+
+void start_generation() {
+  sys::madvise(&process, sizeof process, MADV_WIPEONFORK);
+  code_generation = ++last_generation;
+  __atomic_store_n(&process.generation, last_generation, __ATOMIC_RELEASE);
+}
+
+void catch_up(books& own) {
+  if (own.generation == process.generation) return;
+  lock_guard held(generation_lock);
+  if (own.known_generation < code_generation)
+    own.forget_code();
+  else
+    own.forget_accounts();
+  own.generation = own.known_generation = process.generation;
+}
+
+HL_COLD void loader_freed() {
+  if (process.generation == 0) return;
+  const bool gone = modules.sweep([](std::uint64_t start, std::uint64_t end) {
+    rules.forget(start, end);
+    tree.retire(start, end);
+  });
+  if (!gone) return;
+  forget_paths();
+  forget_pool_paths();
+  lock_guard held(generation_lock);
+  code_generation = ++last_generation;
+  __atomic_store_n(&process.generation, last_generation, __ATOMIC_RELEASE);
+}
+
+HL_COLD void forget_recent_accounts() {
+  if (process.generation == 0) return;  // a forked child that has not begun its books
+  lock_guard held(generation_lock);
+  __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
+}
+
+}  // namespace heapledger::probe

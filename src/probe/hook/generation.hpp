@@ -1,0 +1,18 @@
+// The process's generation: what a thread compares its books with at each event, so that one comparison asks for all
+// that may have changed: that the probe is ready, that the process is a forked child, that code was unloaded, that
+// accounts mean something else.
+#pragma once
+
+#include "probe/account/books.hpp"
+
+namespace heapledger::probe {
+
+void reset_generations();  // after fork: the lock may be held by a thread that is not here
+
+// The first of a process: from now on events are booked.
+void start_generation();
+
+// Brings the books of this thread to the process's generation; they forget what it made untrue.
+void catch_up(books& own);
+
+}  // namespace heapledger::probe

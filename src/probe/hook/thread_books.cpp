@@ -1,0 +1,111 @@
+#include "probe/hook/thread_books.hpp"
+
+#include <limits.h>
+#include <pthread.h>
+
+#include "probe/account/registry.hpp"
+#include "probe/base/syscalls.hpp"
+#include "probe/hook/generation.hpp"
+#include "probe/hook/process.hpp"
+#include "probe/scope/slots.hpp"
+
+namespace heapledger::probe {
+
+constinit const books no_books = [] {
+  books none{};
+  none.generation = books::never;
+  return none;
+}();
+thread_local books* this_thread = const_cast<books*>(&no_books);
+
+namespace {
+
+constinit pthread_key_t exit_key = 0;
+constinit thread_local std::uint32_t thread_record = 0;
+constinit thread_local std::uint32_t exit_rounds = 0;
+constinit thread_local bool thread_ended = false;
+
+void on_thread_exit(void*) {
+  // Destructors of other keys may still allocate: stay until the last round.
+  if (++exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    pthread_setspecific(exit_key, &exit_key);
+    return;
+  }
+  books* own = books_of_thread();
+  thread_ended = true;
+  this_thread = const_cast<books*>(&no_books);
+  if (own == nullptr || process.generation == 0) return;
+  close_thread_record(thread_record);
+  for (books* each = own; each != nullptr;) {
+    books* inner = each->nested;
+    if (each != own) close_thread_record(static_cast<std::uint32_t>(each->thread - segment.threads.data));
+    each->generation = books::held;
+    leave_scopes(*each);
+    each->generation = 0;
+    release_books(each);
+    each = inner;
+  }
+}
+
+books* register_thread() {
+  if (!thread_ended) {
+    thread_record = open_thread_record();
+    books* own = acquire_books(thread_record);
+    if (own != nullptr) this_thread = own;
+    pthread_setspecific(exit_key, &exit_key);
+    return own;
+  }
+  return acquire_books(thread_record);  // an event after the last destructor: given back in return_books
+}
+
+// The event that holds the books may have been left by longjmp: then its stack frame is gone.
+bool abandoned(const books& own, const void* at) {
+  if (reinterpret_cast<std::uint64_t>(at) <= own.generation) return false;
+  struct {
+    void* base;
+    int flags;
+    std::size_t bytes;
+  } alternate{};
+  constexpr int on_stack = 1;
+  return sys::call(__NR_sigaltstack, 0, sys::word(&alternate)) == 0 && (alternate.flags & on_stack) == 0;
+}
+
+}  // namespace
+
+bool await_thread_ends() {
+  return pthread_key_create(&exit_key, on_thread_exit) == 0;
+}
+
+void leave_books() {
+  this_thread = const_cast<books*>(&no_books);
+}
+
+books* usable_books(const void* at) {
+  books* own = books_of_thread();
+  if (own == nullptr) return register_thread();
+  while (books::busy(own->generation)) {
+    if (abandoned(*own, at)) {
+      mend_scopes(*own);
+      break;
+    }
+    books* const outer = own;
+    // A thread record of its own: the interrupted event may be about to write into the other.
+    if (own->nested == nullptr) own->nested = acquire_books(open_thread_record());
+    own = own->nested;
+    if (own == nullptr) return nullptr;
+    if (scopes_in_use) {
+      const std::uint64_t generation = own->generation;
+      own->generation = books::held;  // as for any other event: its slots must not be looked at
+      borrow_scope(*own, *outer);
+      own->generation = generation;
+    }
+  }
+  catch_up(*own);
+  return own;
+}
+
+HL_COLD void return_books(books* own) {
+  if (thread_ended) release_books(own);
+}
+
+}  // namespace heapledger::probe
