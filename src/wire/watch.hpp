@@ -76,7 +76,7 @@ static_assert(sizeof(watch_answer) == 128);
 // watched as blocks from malloc are. Its mark is in pool_site::mark.
 inline constexpr std::uint32_t watch_pool_site = std::uint32_t{1} << 31;
 
-// One suspect account. The tool writes the first 16 bytes, zeroes the rest once when it makes the entry, and never uses
+// One suspect account. The tool writes the first 20 bytes, zeroes the rest once when it makes the entry, and never uses
 // an entry for another account.
 inline constexpr std::size_t watch_age_buckets = 24;
 enum class watch_verdict : std::uint32_t { none, suspect, retention, leak };
@@ -85,13 +85,13 @@ struct alignas(64) watch_suspect {
   std::uint32_t chance;   // each allocation is chosen with probability (chance + 1) / 2^32
   std::uint32_t most;     // blocks in slots at one time; 0: none are placed, only counted
   watch_verdict verdict;  // what the tool says of it at present, for other tools
+  // The chance of an allocation at any time: `chance`, times the share of the time in which the account has its mark.
+  // For the slots of what is placed; 1 over it is a block's weight.
+  std::uint32_t inclusion;
+  std::uint32_t reserved[3];
 
-  // Written by the probe, since the entry was made. An allocation is offered when it was looked at (nearly all are: not
-  // those of signal handlers that interrupt the probe), chosen when chance said so, placed when there was room. The
-  // estimator's weight of a placed block is (offered / placed) in the interval in which `chance` was the same, or
-  // 1 / probability as recorded in the slot, times (chosen / placed).
-  std::uint64_t offered;
-  std::uint64_t offered_bytes;
+  // Written by the probe, since the entry was made. An allocation is chosen when chance said so, placed when there was
+  // room.
   std::uint64_t chosen;
   std::uint64_t placed;
   std::uint64_t placed_bytes;
@@ -122,7 +122,7 @@ struct alignas(64) watch_slot {
   std::uint64_t born_ns;   // CLOCK_MONOTONIC
   std::uint64_t ended_ns;  // freed or set apart
   std::uint64_t armed_ns;  // last armed; 0: not since it was born
-  std::uint32_t chance;    // with which it was chosen
+  std::uint32_t chance;    // with which it was chosen: watch_suspect::inclusion
   std::uint32_t tid;
 };
 static_assert(sizeof(watch_slot) == 64);

@@ -44,6 +44,11 @@ class Page(ledger.Case):
         self.assertEqual(done.status, 0, done)
         self.assert_page_tells(done.files[0])
 
+    def test_lifetimes(self):
+        done = self.profile([ledger.program("books_entry_points"), self.path("books.json")], "--lifetimes")
+        self.assertEqual(done.status, 0, done)
+        self.assert_page_tells(done.files[0])
+
     def test_scopes(self):
         self.assert_page_tells(self.profile([ledger.program("scopes"), "nested"]).files[0])
 

@@ -32,7 +32,8 @@ class Defects(WatchCase):
         huge = (5 << 30) + 3
         account = self.suspect("m", 0, 1000)
         block, = self.allocate("m", 0, huge, fill=False)
-        self.assertEqual(self.tool("counters", account)["offered_bytes"], huge)
+        self.assertEqual(self.tool("counters", account)["chosen"], 1)
+        self.assertIn([account, 2, 1000 + huge, 0, 0], self.tool("accounts"))
         self.assertEqual(self.slots(), [])  # more than a slot may take: refused, and as large as asked
         self.assertGreaterEqual(self.app("usable", block), huge)
         self.assertEqual(self.app("impossible"), 0)

@@ -18,8 +18,16 @@ class Placing(WatchCase):
         self.assertEqual([s["bytes"] for s in slots], [1000] * 20)
         self.assertEqual(len({s["slot"] for s in slots}), 20)
         counters = self.tool("counters", account)
-        self.assertEqual((counters["offered"], counters["chosen"], counters["placed"]), (20, 20, 20))
-        self.assertEqual(counters["offered_bytes"], 20_000)
+        self.assertEqual((counters["chosen"], counters["placed"], counters["placed_bytes"]), (20, 20, 20_000))
+
+    def test_a_block_remembers_its_chance_and_the_share_of_time(self):
+        self.begin()
+        account = self.suspect("m", 0, 1000, chance=1)
+        self.allocate("m", 0, 1000)
+        self.assertTrue(self.tool("suspect", account, 1, 100, 0.25))
+        self.settle()
+        self.allocate("m", 0, 1000)
+        self.assertEqual([s["chance"] for s in self.slots()], [1, 0.25])
 
     def test_acquitted(self):
         self.begin()

@@ -44,9 +44,10 @@ std::string slots(const watch_control& watch, watch_pages& pages) {
     list += fmt::format(
         "{}{{\"slot\": {}, \"state\": \"{}\", \"serial\": {}, \"account\": {}, \"address\": {}, \"bytes\": {}, "
         "\"born\": {}, "
-        "\"ended\": {}, \"armed\": {}, \"tid\": {}, \"present\": {}}}",
+        "\"ended\": {}, \"armed\": {}, \"tid\": {}, \"chance\": {}, \"present\": {}}}",
         list.empty() ? "" : ", ", index, names[static_cast<unsigned>(slot.state)], slot.serial, slot.account,
-        slot.address, slot.bytes, slot.born_ns, slot.ended_ns, slot.armed_ns, slot.tid, touched);
+        slot.address, slot.bytes, slot.born_ns, slot.ended_ns, slot.armed_ns, slot.tid, chance_of(slot.chance),
+        touched);
   }
   return "[" + list + "]";
 }
@@ -64,9 +65,9 @@ std::string words(const wire::watch_answer& a) {
 
 std::string words(const wire::watch_suspect& s) {
   return fmt::format(
-      "{{\"offered\": {}, \"offered_bytes\": {}, \"chosen\": {}, \"placed\": {}, \"placed_bytes\": {}, \"freed\": {}, "
+      "{{\"chosen\": {}, \"placed\": {}, \"placed_bytes\": {}, \"freed\": {}, "
       "\"freed_bytes\": {}, \"live\": {}}}",
-      s.offered, s.offered_bytes, s.chosen, s.placed, s.placed_bytes, s.freed, s.freed_bytes, s.live);
+      s.chosen, s.placed, s.placed_bytes, s.freed, s.freed_bytes, s.live);
 }
 
 std::string arm_all(watch_control& watch) {
@@ -93,7 +94,9 @@ std::string answer_to(const std::string& line, watch_control& watch, watch_pages
     std::uint32_t account = 0, most = 30;
     double chance = 1;
     in >> account >> chance >> most;
-    const bool taken = watch.suspect(account, chance, most);
+    double inclusion = 0;
+    if (!(in >> inclusion)) inclusion = chance;
+    const bool taken = watch.suspect(account, chance, most, inclusion);
     watch.publish();
     return taken ? "true" : "false";
   } else if (command == "acquit") {

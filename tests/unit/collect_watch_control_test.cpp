@@ -72,10 +72,13 @@ TEST_F(watch_control_test, suspects_and_marks) {
   EXPECT_EQ(element<std::uint32_t>(file, header.watch_marks, 5), 1u);
   EXPECT_EQ(element<std::uint32_t>(file, header.watch_marks, 2000), 0u);
   EXPECT_EQ(element<wire::watch_suspect>(file, header.watch_suspects, 0).most, 20u);
+  EXPECT_EQ(element<wire::watch_suspect>(file, header.watch_suspects, 0).inclusion, chance_word(0.25));
   // Another tool takes it up.
   watch_control next(file.path());
   EXPECT_EQ(next.suspects().size(), 2u);
-  EXPECT_TRUE(next.suspect(2000, 1, 40));
+  EXPECT_TRUE(next.suspect(2000, 1, 40, 0.125));
+  EXPECT_EQ(element<wire::watch_suspect>(file, header.watch_suspects, 1).chance, chance_word(1));
+  EXPECT_EQ(element<wire::watch_suspect>(file, header.watch_suspects, 1).inclusion, chance_word(0.125));
   EXPECT_EQ(request_in(file).suspect_count, 2u);
   EXPECT_EQ(element<std::uint32_t>(file, header.watch_marks, 2000), 2u);
 }

@@ -121,6 +121,35 @@ TEST(leaks_hunt, watches_no_more_than_it_may) {
   EXPECT_GE(w.slots(), 5U);
 }
 
+TEST(leaks_hunt, offers_no_more_than_it_may_spend) {
+  auto options = quick();
+  options.spend.offers_per_s = 100;
+  world w(options, 21);
+  const auto busy = w.add(mixed(2000, 0.02, 0.01));
+  const auto slow = w.add(leaking(5));
+  w.run_until(40);
+  EXPECT_EQ(w.says(busy), verdict::leak);
+  EXPECT_EQ(w.says(slow), verdict::leak);
+  EXPECT_LE(w.offered(), 40 * 150U);
+  EXPECT_GE(w.offered(), 40 * 20U);
+}
+
+TEST(leaks_hunt, arms_no_more_than_it_may_spend_and_leaves_none_out) {
+  auto options = quick();
+  options.spend.armed_per_s = 10;
+  world w(options, 22);
+  const auto cache = w.add(kept(40, 0.1));  // each block is touched at once whenever it is armed
+  const auto leak = w.add(leaking(2));
+  w.run_until(30);
+  EXPECT_EQ(w.says(leak), verdict::leak);
+  EXPECT_EQ(w.says(cache), verdict::retention);
+  EXPECT_LE(w.armed(), 30 * 10U + 10);
+  for (const auto& [key, block] : w.hunt().of(leak)->blocks()) {
+    const bool was_left_out = block.age_s(w.now_s()) > 15 && block.first_armed_s < 0;
+    EXPECT_FALSE(was_left_out) << block.born_s;
+  }
+}
+
 TEST(leaks_hunt, enough_freed_samples_acquit_a_stack_for_a_time) {
   // Grows, as what it makes lives long; all of it is freed.
   world w(quick(), 11);
@@ -161,10 +190,11 @@ struct quality {
   int found = 0;
 };
 
-quality measure(const std::function<population()>& kind, double until_s, int rounds) {
+quality measure(const std::function<population()>& kind, double until_s, int rounds,
+                const hunt_options& options = quick()) {
   quality result;
   for (int seed = 0; seed < rounds; ++seed) {
-    world w(quick(), 1000 + static_cast<std::uint64_t>(seed));
+    world w(options, 1000 + static_cast<std::uint64_t>(seed));
     const auto leak = w.add(kind());
     w.run_until(until_s, 0.05);
     const auto* found = w.found(leak);
@@ -209,6 +239,29 @@ TEST(leaks_estimate, holds_the_truth_where_most_is_freed) {
   EXPECT_GE(q.found, 95);
   EXPECT_GE(q.covered, 0.95);
   EXPECT_NEAR(q.ratio, 1, 0.06);
+}
+
+// Offered an eighth of the time.
+hunt_options frugal() {
+  auto options = quick();
+  options.spend.offers_per_s = 50;
+  return options;
+}
+
+TEST(leaks_estimate, holds_the_truth_where_stacks_are_offered_part_of_the_time) {
+  const auto freed = measure([] { return mixed(400, 0.1, 0.1); }, 15, 100, frugal());
+  EXPECT_GE(freed.found, 95);
+  EXPECT_GE(freed.covered, 0.95);
+  EXPECT_NEAR(freed.ratio, 1, 0.06);
+  const auto half = [] {
+    return population{.per_s = 400, .fate_of = [](auto& random) {
+                        return std::bernoulli_distribution(0.5)(random) ? fate{} : fate{.touched_every_s = 0.3};
+                      }};
+  };
+  const auto used = measure(half, 15, 200, frugal());
+  EXPECT_GE(used.found, 190);
+  EXPECT_GE(used.covered, 0.93);
+  EXPECT_NEAR(used.ratio, 1, 0.06);
 }
 
 // Too wide would be as wrong as too narrow.

@@ -36,7 +36,7 @@ class world {
   world(const hunt_options& options, std::uint64_t seed) : hunt_(options), random_(seed) {}
 
   std::uint32_t add(population kind) {
-    stacks_.push_back({std::move(kind), {}, {}, 0, 0, 0});
+    stacks_.push_back({std::move(kind), {}, {}, 0, 0, {}});
     return static_cast<std::uint32_t>(stacks_.size());
   }
 
@@ -58,6 +58,8 @@ class world {
     const auto* finding = found(account);
     return finding == nullptr ? verdict::none : finding->says;
   }
+  std::uint64_t offered() const { return offered_; }
+  std::uint64_t armed() const { return armed_; }
   double leaked_bytes(std::uint32_t account) const { return stacks_[account - 1].leaked_bytes; }
   leaks::hunt& hunt() { return hunt_; }
   double now_s() const { return now_s_; }
@@ -74,7 +76,7 @@ class world {
     exact_counts counts;
     double due;
     double leaked_bytes;
-    double chance;
+    rate_change rate;
   };
   struct place {
     std::uint32_t serial;
@@ -110,9 +112,10 @@ class world {
       of.counts.live_bytes += static_cast<std::int64_t>(bytes);
       if (fate.lives_s == never && fate.touched_every_s == never) of.leaked_bytes += static_cast<double>(bytes);
       std::uint32_t slot = 0;
-      if (std::uniform_real_distribution<>()(random_) < of.chance) {
+      offered_ += of.rate.chance > 0 ? 1 : 0;
+      if (std::uniform_real_distribution<>()(random_) < of.rate.chance) {
         slot = ++last_slot_;
-        slots_[slot] = {1, account, bytes, of.chance, now_s_, fate.touched_every_s, -1};
+        slots_[slot] = {1, account, bytes, of.rate.inclusion, now_s_, fate.touched_every_s, -1};
       }
       // In a bounded cache what came first goes first.
       const double end_s = of.kind.at_most == SIZE_MAX ? now_s_ + fate.lives_s : 1e9 + static_cast<double>(++order_);
@@ -133,8 +136,11 @@ class world {
       views.push_back({number, at.serial, at.account, at.bytes, at.inclusion, at.born_s, {armed, at.armed_s, touched}});
     }
     hunt_.see_slots(now_s_, views);
-    for (const auto& arm : hunt_.take_armings()) slots_.at(arm.slot).armed_s = now_s_;
-    for (const auto& rate : hunt_.take_rates()) stacks_[rate.account - 1].chance = rate.chance;
+    for (const auto& arm : hunt_.take_armings()) {
+      slots_.at(arm.slot).armed_s = now_s_;
+      ++armed_;
+    }
+    for (const auto& rate : hunt_.take_rates()) stacks_[rate.account - 1].rate = rate;
   }
 
   leaks::hunt hunt_;
@@ -144,6 +150,8 @@ class world {
   std::vector<finding> findings_;
   std::uint32_t last_slot_ = 0;
   std::uint64_t order_ = 0;
+  std::uint64_t offered_ = 0;
+  std::uint64_t armed_ = 0;
   double now_s_ = 0;
 };
 

@@ -4,12 +4,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <string>
 
+#include "tool/leaks/thread_stop.hpp"
 #include "tool/leaks/witness.hpp"
 
 namespace heapledger::leaks {
 namespace {
+
+// Kernels without Yama cannot be asked to refuse: what would be said there.
+TEST(leaks_witness, a_refusal_says_what_would_help) {
+  const auto says = [](const std::string& all, const char* part) { return all.find(part) != std::string::npos; };
+  const char* const alone = "Name:\tx\nTracerPid:\t0\n";
+  EXPECT_TRUE(says(why_not_stopped(EPERM, alone, "1\n"), "heapledger start PID"));
+  EXPECT_TRUE(says(why_not_stopped(EPERM, alone, "2\n"), "forbids it. Be root"));
+  EXPECT_TRUE(says(why_not_stopped(EPERM, alone, "0\n"), "be its user, or root"));
+  EXPECT_TRUE(says(why_not_stopped(EPERM, alone, ""), "be its user, or root"));
+  EXPECT_TRUE(says(why_not_stopped(EPERM, "TracerPid:\t77\n", "1\n"), "a debugger is at it"));
+  EXPECT_TRUE(says(why_not_stopped(EPERM, "TracerPid:\t", "1\n"), "heapledger start PID"));
+  EXPECT_FALSE(says(why_not_stopped(ESRCH, alone, "1\n"), "yama"));
+}
 
 TEST(leaks_witness, a_word_into_a_block_or_to_its_end_points_to_it) {
   const address_range blocks[] = {{0x1000, 0x1040}, {0x2000, 0x2000}, {0x3000, 0x3010}};

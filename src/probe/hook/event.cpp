@@ -122,7 +122,7 @@ void* book(books& own, void* block, std::size_t bytes, block_kind kind, const fr
   if (HL_LIKELY(!state.stacks_off) && !own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
   if (HL_UNLIKELY(state.check)) check(own, caller, met);
   const auto [account, cell] = account_of(own, own.stack.path());
-  if (HL_UNLIKELY(cell == &no_cell)) return book_suspect(own, block, {account, bytes, kind, reallocated});
+  if (HL_UNLIKELY(cell == &no_cell)) return book_suspect(own, block, {account, bytes, usable, kind, reallocated});
   const std::uint64_t born_ns = HL_UNLIKELY(state.lifetimes) ? begin_life(account) : 0;
   if (HL_LIKELY(usable < large_usable_bytes))
     tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind);
@@ -175,10 +175,10 @@ HL_COLD void* book_any(books* own, void* block, std::size_t bytes, std::uint64_t
 // Before its first event since the peak moved; or a suspect of the leak watch, which has no such cell.
 template <block_kind Kind>
 HL_COLD void* book_unsettled(books* own, void* block, std::size_t bytes, std::uint32_t account, wire::cell* cell) {
+  const std::size_t usable = usable_size(block);
   if (cell == &no_cell) {
-    block = book_suspect(*own, block, {account, bytes, Kind, false});
+    block = book_suspect(*own, block, {account, bytes, usable, Kind, false});
   } else {
-    const std::size_t usable = usable_size(block);
     tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind);
     book_allocation(*own, *cell, block, bytes);
   }

@@ -18,9 +18,8 @@ std::uint64_t alignment_of(const void* block) {
 
 // The program finds as much room as it would have found, and the alignment that it asked for.
 watch_offer offer_for(void* block, const suspect_block& what) {
-  const std::size_t usable = usable_size(block);
-  return {what.account, what.bytes, usable < large_usable_bytes ? usable - state.trailer_bytes : usable,
-          alignment_of(block)};
+  const std::size_t usable = what.usable < large_usable_bytes ? what.usable - state.trailer_bytes : what.usable;
+  return {what.account, what.bytes, usable, alignment_of(block)};
 }
 
 bool list(void* block, const suspect_block& what, std::uint64_t born_ns) {
@@ -28,8 +27,8 @@ bool list(void* block, const suspect_block& what, std::uint64_t born_ns) {
 }
 
 // A slot whose block the side table has no room for would never be recognised.
-void* place_and_list(books& own, void* block, const suspect_block& what, std::uint64_t born_ns) {
-  void* const slot = place(own, offer_for(block, what));
+HL_COLD void* place_and_list(void* block, const suspect_block& what, std::uint64_t born_ns) {
+  void* const slot = place(offer_for(block, what));
   if (slot == nullptr || list(slot, what, born_ns)) return slot;
   leave_slot(slot);
   return nullptr;
@@ -53,15 +52,16 @@ HL_COLD void count_inherited(std::size_t bytes) {
 
 HL_COLD void* book_suspect(books& own, void* block, const suspect_block& what) {
   const std::uint64_t born_ns = state.lifetimes ? begin_life(what.account) : 0;
-  if (void* const slot = place_and_list(own, block, what, born_ns); slot != nullptr) {
+  void* const slot = HL_UNLIKELY(is_chosen(own, what.account)) ? place_and_list(block, what, born_ns) : nullptr;
+  if (slot != nullptr) {
     if (what.reallocated) std::memcpy(slot, block, what.bytes);
     next.free(block);
     block = slot;
     end_word(block) = tag::make(block, state.tag_key, what.account, 0, what.kind);
-  } else if (const std::size_t usable = usable_size(block); usable < large_usable_bytes) {
-    const std::size_t slack = usable - tag_bytes - what.bytes;
-    tag_word(block, usable) = tag::make(block, state.tag_key, what.account, slack, what.kind);
-    if (state.lifetimes) note_birth(block, usable, born_ns);
+  } else if (what.usable < large_usable_bytes) {
+    const std::size_t slack = what.usable - tag_bytes - what.bytes;
+    tag_word(block, what.usable) = tag::make(block, state.tag_key, what.account, slack, what.kind);
+    if (state.lifetimes) note_birth(block, what.usable, born_ns);
   } else {
     list(block, what, born_ns);
   }

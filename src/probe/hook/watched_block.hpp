@@ -13,6 +13,7 @@ namespace heapledger::probe {
 struct suspect_block {
   std::uint32_t account;
   std::size_t bytes;
+  std::size_t usable;
   block_kind kind;
   bool reallocated;
 };

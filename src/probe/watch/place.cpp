@@ -14,10 +14,6 @@ using wire::watch_slot_state;
 constexpr std::uint64_t page = 4096;
 constexpr int advice_populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 
-void add(std::uint64_t& word, std::uint64_t by) {
-  __atomic_fetch_add(&word, by, __ATOMIC_RELAXED);
-}
-
 // xorshift64*, seeded by a time stamp and the address of the books.
 std::uint32_t draw(books& own) {
   std::uint64_t x = own.watch_random;
@@ -85,8 +81,7 @@ room find_room(const watch_offer& offer) {
   return found;
 }
 
-void* record(const room& in, const watch_offer& offer, std::uint32_t suspect, std::uint32_t chance,
-             std::uint64_t now_ns) {
+void* record(const room& in, const watch_offer& offer, std::uint32_t suspect, std::uint64_t now_ns) {
   char* const block = address_of(in.slot) + room_before(offer);
   reinterpret_cast<slot_header*>(block)[-1] = {offer.usable, slot_chunk};
   wire::watch_slot& slot = segment.watch_slots[in.slot];
@@ -99,7 +94,7 @@ void* record(const room& in, const watch_offer& offer, std::uint32_t suspect, st
   slot.born_ns = now_ns;
   slot.ended_ns = 0;
   slot.armed_ns = 0;
-  slot.chance = chance;
+  slot.chance = __atomic_load_n(&segment.watch_suspects[suspect].inclusion, __ATOMIC_RELAXED);
   slot.tid = static_cast<std::uint32_t>(sys::gettid());
   for (std::uint32_t i = 1; i < in.length; ++i) segment.watch_slots[in.slot + i].state = watch_slot_state::rest;
   __atomic_store_n(&slot.state, watch_slot_state::live, __ATOMIC_RELEASE);
@@ -144,16 +139,19 @@ void count_end(wire::watch_slot& slot) {
 
 }  // namespace
 
-void* place(books& own, const watch_offer& offer) {
+bool is_chosen(books& own, std::uint32_t account) {
   look_at_watch();
   std::uint32_t index = 0;
-  wire::watch_suspect* suspect = suspect_of(offer.account, index);
-  if (suspect == nullptr) return nullptr;
-  add(suspect->offered, 1);
-  add(suspect->offered_bytes, offer.bytes);
-  const std::uint32_t chance = __atomic_load_n(&suspect->chance, __ATOMIC_RELAXED);
-  if (draw(own) > chance || watch_held_by_fork) return nullptr;
+  const wire::watch_suspect* const suspect = suspect_of(account, index);
+  return suspect != nullptr && draw(own) <= __atomic_load_n(&suspect->chance, __ATOMIC_RELAXED);
+}
+
+void* place(const watch_offer& offer) {
+  if (watch_held_by_fork) return nullptr;
   lock_guard held(watch_lock);
+  std::uint32_t index = 0;
+  wire::watch_suspect* const suspect = suspect_of(offer.account, index);
+  if (suspect == nullptr) return nullptr;  // acquitted meanwhile
   ++suspect->chosen;
   wire::watch_answer& answer = segment.header->watch;
   const std::uint64_t now_ns = sys::clock_ns(sys::clock_monotonic);
@@ -173,11 +171,13 @@ void* place(books& own, const watch_offer& offer) {
   ++answer.placed;
   ++answer.live_blocks;
   answer.live_bytes += offer.bytes;
-  return record(found, offer, index, chance, now_ns);
+  return record(found, offer, index, now_ns);
 }
 
 void* place_chunk(books& own, std::uint32_t site, void* chunk, const watch_offer& offer) {
-  void* const placed = place(own, {site | wire::watch_pool_site, offer.bytes, offer.usable, offer.alignment});
+  const std::uint32_t account = site | wire::watch_pool_site;
+  if (!is_chosen(own, account)) return nullptr;
+  void* const placed = place({account, offer.bytes, offer.usable, offer.alignment});
   if (placed != nullptr) static_cast<slot_header*>(placed)[-1] = {sys::word(chunk), pool_slot_chunk};
   return placed;
 }

@@ -10,15 +10,19 @@
 
 namespace heapledger::probe {
 
-// An allocation of a suspect account: counted as offered, and, when it is chosen and there is room, given a slot:
-// zeroed memory of at least so many usable bytes and such an alignment. nullptr: it stays where it is.
+// An allocation of a suspect account, or of wire::watch_pool_site | a suspect site: a coin for each, and nothing else
+// for nearly all of them.
+bool is_chosen(books& own, std::uint32_t account);
+
+// Gives one that was chosen a slot, if there is room: zeroed memory of at least so many usable bytes and such an
+// alignment. nullptr: it stays where it is.
 struct watch_offer {
   std::uint32_t account;  // or wire::watch_pool_site | the site
   std::uint64_t bytes;
   std::uint64_t usable;     // what the program may use, as far as it can ask
   std::uint64_t alignment;  // a power of two
 };
-void* place(books& own, const watch_offer& offer);
+void* place(const watch_offer& offer);
 
 // The same for a chunk of a pool, taken by a suspect site: the pool's own chunk waits meanwhile, and the slot knows it.
 void* place_chunk(books& own, std::uint32_t site, void* chunk, const watch_offer& offer);

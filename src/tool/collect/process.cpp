@@ -111,6 +111,13 @@ image_state find_image(const segment_file& segment) {
   return mapped ? image_state::running : image_state::replaced;
 }
 
+std::optional<double> processor_s_of(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return std::nullopt;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
+}
+
 std::map<std::uint32_t, std::string> thread_names_of(pid_t pid) {
   std::map<std::uint32_t, std::string> names;
   const auto directory = fmt::format("/proc/{}/task", pid);

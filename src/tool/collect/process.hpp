@@ -37,6 +37,9 @@ bool maps_segment(const mapping& map, const segment_file& segment);
 
 std::map<std::uint32_t, std::string> thread_names_of(pid_t pid);
 
+// Processor time of all its threads, those that ended too.
+std::optional<double> processor_s_of(pid_t pid);
+
 // A whole file of /proc, at most `limit` bytes; empty where it cannot be read.
 std::string read_proc_file(const std::string& path, std::size_t limit);
 

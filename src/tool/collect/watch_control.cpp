@@ -128,7 +128,7 @@ std::uint64_t watch_control::mark_offset(std::uint32_t account) const {
   return header.watch_marks.offset + account * sizeof(std::uint32_t);
 }
 
-bool watch_control::suspect(std::uint32_t account, double chance, std::uint32_t most) {
+bool watch_control::suspect(std::uint32_t account, double chance, std::uint32_t most, double inclusion) {
   const auto& header = segment_.header();
   const bool is_site = (account & wire::watch_pool_site) != 0;
   const auto marks = is_site ? header.pool_sites.capacity : header.watch_marks.capacity;
@@ -137,13 +137,16 @@ bool watch_control::suspect(std::uint32_t account, double chance, std::uint32_t 
   const std::uint32_t index = found != index_of_.end() ? found->second : asked_.suspect_count;
   if (index >= header.watch_suspects.capacity) return false;
   const std::uint32_t words[2] = {chance_word(chance), chance > 0 ? most : 0};
+  const std::uint32_t recorded = chance_word(inclusion);
   if (found != index_of_.end()) {
+    write(suspect_offset(index) + offsetof(wire::watch_suspect, inclusion), &recorded, sizeof recorded);
     write(suspect_offset(index) + offsetof(wire::watch_suspect, chance), words, sizeof words);
   } else {
     wire::watch_suspect fresh{};
     fresh.account = account;
     fresh.chance = words[0];
     fresh.most = words[1];
+    fresh.inclusion = recorded;
     write(suspect_offset(index), &fresh, sizeof fresh);
     HEAPLEDGER_SET(suspect_count, index + 1);
     index_of_.emplace(account, index);

@@ -44,8 +44,12 @@ class watch_control {
   void stop();
 
   // From now on each allocation of the account is chosen with this chance, 0 to 1; at most so many in slots at a time.
+  // `inclusion`: what is recorded with a block as its chance, where the account is a suspect only part of the time.
   // False: there is no room for another suspect. Heeded after publish().
-  bool suspect(std::uint32_t account, double chance, std::uint32_t most);
+  bool suspect(std::uint32_t account, double chance, std::uint32_t most) {
+    return suspect(account, chance, most, chance);
+  }
+  bool suspect(std::uint32_t account, double chance, std::uint32_t most, double inclusion);
   void acquit(std::uint32_t account);
   // Says of a suspect, for other tools, what is known of it now.
   void conclude(std::uint32_t account, const watch_conclusion& said);

@@ -35,9 +35,14 @@ void growth::observe(double now_s, double activity, const exact_counts& now) {
   auto& last = windows_.back();
   last.least_blocks = std::min(last.least_blocks, now.live_blocks);
   last.least_bytes = std::min(last.least_bytes, now.live_bytes);
+  if (now_s > last_s_) lately_per_s_ = static_cast<double>(now.allocations - now_.allocations) / (now_s - last_s_);
   now_ = now;
   last_s_ = now_s;
   last_activity_ = activity;
+}
+
+double growth::allocations_per_s() const {
+  return std::max(lately_per_s_, static_cast<double>(allocations()) / std::max(observed_s(), 1e-6));
 }
 
 void growth::merge() {

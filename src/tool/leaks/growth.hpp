@@ -33,6 +33,8 @@ class growth {
   const exact_counts& now() const { return now_; }
   double observed_s() const { return last_s_ - first_s_; }
   double first_s() const { return first_s_; }
+  // Lately, or all the time: whichever is more.
+  double allocations_per_s() const;
 
   // What was there from the beginning and may still be: never the hunt's business.
   std::int64_t base_blocks() const;
@@ -76,6 +78,7 @@ class growth {
   double first_s_;
   double last_s_;
   double last_activity_ = 0;
+  double lately_per_s_ = 0;
   std::uint64_t begin_allocations_;
   exact_counts now_;
 };

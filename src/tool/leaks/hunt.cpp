@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace heapledger::leaks {
 namespace {
 
 constexpr double windows_until_suspicious = 4;
-constexpr double taken_per_s_in_all = 2000;
-constexpr double taken_per_s_each = 500;
+constexpr double least_share_of_time = 1.0 / 64;
 constexpr double worth_telling = 0.25;  // a smaller change of a chance is not handed out
 
 std::uint64_t key_of(std::uint32_t slot, std::uint32_t serial) {
@@ -66,6 +66,7 @@ void hunt::see_ended(std::uint32_t account, double lifetime_s, std::uint32_t tim
 
 void hunt::see_slots(double now_s, std::span<const slot_view> slots) {
   ++looks_;
+  std::vector<wanted_arming> wanted;
   for (const auto& slot : slots) {
     const auto key = key_of(slot.slot, slot.serial);
     auto& own = study_of(slot.account, last_s_);
@@ -82,8 +83,9 @@ void hunt::see_slots(double now_s, std::span<const slot_view> slots) {
       own.lost_sight(key);
       continue;
     }
-    if (own.seen(key, slot.page, now_s)) armings_.push_back({slot.slot, slot.serial});
+    if (const auto since_s = own.seen(key, slot.page, now_s)) wanted.push_back({*since_s, {slot.slot, slot.serial}});
   }
+  choose_armings(std::move(wanted), now_s);
   std::erase_if(places_, [&](const auto& entry) {
     const auto& [slot, at] = entry;
     if (at.look == looks_) return false;
@@ -98,20 +100,43 @@ void hunt::see_slots(double now_s, std::span<const slot_view> slots) {
   choose_rates(now_s);
 }
 
+// Those that wait longest. What is left over is asked for again at the next look.
+void hunt::choose_armings(std::vector<wanted_arming> wanted, double now_s) {
+  const auto count = may_arm_.take(wanted.size(), options_.spend.armed_per_s * usage_.processors(), now_s);
+  const auto middle = wanted.begin() + static_cast<std::ptrdiff_t>(count);
+  if (count < wanted.size())
+    std::nth_element(wanted.begin(), middle, wanted.end(),
+                     [](const auto& a, const auto& b) { return a.since_s < b.since_s; });
+  armings_.clear();
+  std::transform(wanted.begin(), middle, std::back_inserter(armings_), [](const auto& each) { return each.slot; });
+}
+
 void hunt::choose_rates(double now_s) {
   const double free_places = static_cast<double>(options_.in_all) - static_cast<double>(places_.size());
-  const auto suspects =
-      std::count_if(studies_.begin(), studies_.end(), [](const auto& e) { return e.second.is_suspect(); });
-  const double each_per_s =
-      std::min(taken_per_s_each, taken_per_s_in_all / static_cast<double>(std::max<std::ptrdiff_t>(1, suspects)));
+  std::vector<double> rates;
+  for (const auto& [account, own] : studies_)
+    if (own.is_suspect()) rates.push_back(own.counts().allocations_per_s());
+  const double placed_per_s =
+      options_.spend.placed_per_s * usage_.processors() / static_cast<double>(std::max<std::size_t>(1, rates.size()));
+  const double offered_per_s = offered_per_s_each(rates, options_.spend.offers_per_s * usage_.processors());
   for (const auto& [account, own] : studies_) {
-    const double chance = own.chance(options_, free_places, each_per_s, now_s);
-    auto& told = chances_[account];
-    const bool same = chance == told || (chance > 0 && told > 0 && std::abs(chance - told) < worth_telling * told);
-    if (same) continue;
-    told = chance;
-    rates_.push_back({account, chance});
+    const double inclusion = own.chance(options_, free_places, placed_per_s, now_s);
+    const double share = std::min(1.0, offered_per_s / std::max(own.counts().allocations_per_s(), 1e-6));
+    follow(account, plans_[account], inclusion, std::clamp(share, std::max(inclusion, least_share_of_time), 1.0));
   }
+}
+
+void hunt::follow(std::uint32_t account, plan& own, double inclusion, double share_of_time) {
+  const auto differs = [](double now, double told) {
+    return now != told && !(now > 0 && told > 0 && std::abs(now - told) < worth_telling * told);
+  };
+  const bool is_new = differs(inclusion, own.inclusion) || differs(share_of_time, own.share_of_time);
+  if (is_new) own = {inclusion, share_of_time, own.offered};
+  const bool offer =
+      own.inclusion > 0 && (own.share_of_time == 1 || std::uniform_real_distribution<>()(coin_) < own.share_of_time);
+  if (offer == own.offered && !(offer && is_new)) return;
+  own.offered = offer;
+  rates_.push_back({account, offer ? own.inclusion / own.share_of_time : 0, own.inclusion});
 }
 
 std::vector<finding> hunt::findings(double now_s) const {

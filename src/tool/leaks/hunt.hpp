@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <random>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -37,7 +38,8 @@ struct slot_view {
 
 struct rate_change {
   std::uint32_t account = 0;
-  double chance = 0;
+  double chance = 0;     // 0: its allocations are not offered
+  double inclusion = 0;  // the chance at any time: `chance` times the share of the time in which they are
 };
 
 struct arming {
@@ -50,6 +52,8 @@ class hunt {
   // What lives at the first look is none of the hunt's business.
   explicit hunt(const hunt_options& options) : options_(options) {}
 
+  // What the watch may cost goes by what the program uses; unknown, it is taken to use one processor.
+  void see_usage(double now_s, double processor_s) { usage_.see(now_s, processor_s); }
   void see_counts(double now_s, std::span<const account_counts> all);
   // Watched blocks that were freed after so long: also those that came and went between two looks.
   void see_ended(std::uint32_t account, double lifetime_s, std::uint32_t times);
@@ -74,8 +78,22 @@ class hunt {
     std::uint64_t look = 0;
   };
 
+  struct wanted_arming {
+    double since_s = 0;
+    arming slot;
+  };
+  // How a stack is sampled: part of the time, if need be, and then with a chance that makes up for it. Kept until
+  // another would be quite different, so that what is recorded with a block was true.
+  struct plan {
+    double inclusion = 0;
+    double share_of_time = 1;
+    bool offered = false;
+  };
+
   study& study_of(std::uint32_t account, double now_s);
+  void choose_armings(std::vector<wanted_arming> wanted, double now_s);
   void choose_rates(double now_s);
+  void follow(std::uint32_t account, plan& own, double inclusion, double share_of_time);
 
   hunt_options options_;
   double began_s_ = -1;
@@ -86,7 +104,10 @@ class hunt {
   std::vector<exact_counts> known_[2];                 // by account, and by pool site, as last seen
   std::unordered_map<std::uint32_t, study> studies_;
   std::unordered_map<std::uint32_t, place> places_;  // by slot
-  std::unordered_map<std::uint32_t, double> chances_;
+  std::unordered_map<std::uint32_t, plan> plans_;
+  usage usage_;
+  allowance may_arm_;
+  std::minstd_rand coin_;
   std::vector<rate_change> rates_;
   std::vector<arming> armings_;
   std::uint64_t acquitted_ = 0;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "tool/leaks/budget.hpp"
+
 namespace heapledger::leaks {
 
 struct hunt_options {
@@ -15,6 +17,7 @@ struct hunt_options {
   std::uint32_t per_stack = 30;        // watched at a time
   std::uint32_t in_all = 50'000;       // watched at a time
   double report_s = 0;                 // between reports; 0: at the end only
+  budget spend;
 
   // What an unknown stack begins with where nothing is given; its own history replaces them.
   static constexpr double first_suspicious_s = 5;

@@ -23,13 +23,13 @@ void study::arrived(std::uint64_t key, const block& watched) {
   living_.insert_or_assign(key, watched);
 }
 
-bool study::seen(std::uint64_t key, const page_view& page, double now_s) {
+std::optional<double> study::seen(std::uint64_t key, const page_view& page, double now_s) {
   const auto found = living_.find(key);
-  if (found == living_.end()) return false;
+  if (found == living_.end()) return std::nullopt;
   const auto did = advance(found->second, page, limits_, now_s);
   if (did.gap_s >= 0) ended_gaps_.add_ended(did.gap_s);
   taken_back_ += did.taken_back ? 1 : 0;
-  return did.wants_arming;
+  return did.wants_arming ? std::optional(found->second.since_s) : std::nullopt;
 }
 
 void study::gone(std::uint64_t key) {
@@ -108,7 +108,7 @@ double study::chance(const hunt_options& options, double free_places, double mos
   need.horizon_s = std::max(now_s - suspect_since_s_, limits_.suspicious_s + limits_.access_s);
   const double own_places = static_cast<double>(options.per_stack) - static_cast<double>(living_.size());
   need.free_places = std::min(own_places, free_places);
-  need.most_per_s = most_per_s;
+  need.most_per_s = most_per_s * std::min(1.0, need.allocations_per_s / std::max(growth_.allocations_per_s(), 1e-6));
   return sampling_chance(need);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "tool/leaks/block.hpp"
 #include "tool/leaks/estimate.hpp"
@@ -42,8 +43,8 @@ class study {
 
   void ended(double lifetime_s, std::uint32_t times);
   void arrived(std::uint64_t key, const block& watched);
-  // Returns whether it is to be armed.
-  bool seen(std::uint64_t key, const page_view& page, double now_s);
+  // Returns since when it waits to be armed, if it does.
+  std::optional<double> seen(std::uint64_t key, const page_view& page, double now_s);
   void gone(std::uint64_t key);        // freed
   void lost_sight(std::uint64_t key);  // nothing more will be known of it
   const std::map<std::uint64_t, block>& blocks() const { return living_; }

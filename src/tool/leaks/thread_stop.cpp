@@ -33,19 +33,10 @@ std::set<pid_t> threads_of(pid_t pid) {
   return result;
 }
 
-// Why the kernel does not let us, and what would help.
 std::string obstacle_words(pid_t pid, int error) {
-  const auto reason = fmt::format("the program may not be stopped ({})", std::strerror(error));
-  if (error != EPERM) return reason;
-  const auto status = collect::read_proc_file(fmt::format("/proc/{}/status", pid), 1 << 16);
-  if (const auto at = status.find("TracerPid:\t"); at != std::string::npos && status[at + 11] != '0')
-    return reason + ": a debugger is at it";
-  const auto scope = collect::read_proc_file("/proc/sys/kernel/yama/ptrace_scope", 16);
-  if (!scope.empty() && scope[0] == '1')
-    return reason +
-           ": kernel.yama.ptrace_scope is 1. Let the one who started it look, with heapledger start PID, or be root";
-  return reason + (scope.empty() || scope[0] == '0' ? ": be its user, or root"
-                                                    : ": kernel.yama.ptrace_scope forbids it. Be root");
+  if (error != EPERM) return why_not_stopped(error, {}, {});
+  return why_not_stopped(error, collect::read_proc_file(fmt::format("/proc/{}/status", pid), 1 << 16),
+                         collect::read_proc_file("/proc/sys/kernel/yama/ptrace_scope", 16));
 }
 
 // A signal that came meanwhile is given to the thread when it goes on.
@@ -56,6 +47,19 @@ int signal_to_give(int status) {
 }
 
 }  // namespace
+
+std::string why_not_stopped(int error, std::string_view status, std::string_view ptrace_scope) {
+  const auto reason = fmt::format("the program may not be stopped ({})", std::strerror(error));
+  if (error != EPERM) return reason;
+  if (const auto at = status.find("TracerPid:\t");
+      at != std::string_view::npos && at + 11 < status.size() && status[at + 11] != '0')
+    return reason + ": a debugger is at it";
+  if (ptrace_scope.empty() || ptrace_scope[0] == '0') return reason + ": be its user, or root";
+  if (ptrace_scope[0] == '1')
+    return reason +
+           ": kernel.yama.ptrace_scope is 1. Let the one who started it look, with heapledger start PID, or be root";
+  return reason + ": kernel.yama.ptrace_scope forbids it. Be root";
+}
 
 frozen_registers read_registers(pid_t pid) {
   frozen_registers result;

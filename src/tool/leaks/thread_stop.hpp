@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heapledger::leaks {
@@ -16,5 +17,9 @@ struct frozen_registers {
 };
 
 frozen_registers read_registers(pid_t pid);
+
+// Why the kernel refused, and what would help: by errno, /proc/PID/status, and kernel.yama.ptrace_scope where there is
+// one.
+std::string why_not_stopped(int error, std::string_view status, std::string_view ptrace_scope);
 
 }  // namespace heapledger::leaks

@@ -143,6 +143,7 @@ bool watcher::look(std::uint64_t now_ns) {
     began_realtime_ns_ = realtime_ns();
     if (begin_ns_ == 0) hunt_.see_counts(seconds(now_ns), {});
   }
+  if (const auto used_s = collect::processor_s_of(pid_)) hunt_.see_usage(seconds(now_ns), *used_s);
   hunt_.see_counts(seconds(now_ns), read_counts());
   look_at_ends();
   if (!look_at_slots(seconds(now_ns))) return false;
@@ -242,7 +243,7 @@ void watcher::ask(std::uint64_t now_ns) {
     const auto taken = left_alone_.find(change.account);
     if (change.chance > 0)
       control_.suspect(change.account, change.chance,
-                       options_.per_stack + (taken == left_alone_.end() ? 0 : taken->second));
+                       options_.per_stack + (taken == left_alone_.end() ? 0 : taken->second), change.inclusion);
     else
       control_.acquit(change.account);
   }
