@@ -17,7 +17,11 @@ class Lifetimes : public ::testing::Test {
  protected:
   Lifetimes() {
     account_ = builder_.add_account(builder_.add_node(0, 0x1000));
-    builder_.accounts[account_] = {.allocations = 5, .allocated_bytes = 500, .frees = 3, .freed_bytes = 300};
+    wire::cell& books = builder_.accounts[account_];
+    books.allocations = 5;
+    books.allocated_bytes = 500;
+    books.frees = 3;
+    books.freed_bytes = 300;
     builder_.writers.resize(2);
     builder_.writer_lifetimes.resize(2);
     builder_.account_lifetimes.resize(2);
