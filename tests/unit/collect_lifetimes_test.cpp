@@ -63,7 +63,8 @@ TEST_F(Lifetimes, WritersAddUp) {
 }
 
 TEST_F(Lifetimes, SumsPassTwoToTheSixtyFourth) {
-  builder_.account_lifetimes[account_] = {.births = 5, .ends = 3, .lived_ns = {7, 1}, .born_ns = {3'000'000'001, 0}};
+  builder_.account_lifetimes[account_] = {
+      .births = 5, .ends = 3, .lived_ns = {7, 1}, .born_ns = {3'000'000'001, 0}, .reserved = {}, .reserved = {}};
   const auto found = life();
   EXPECT_EQ(found.ended, 3U);
   EXPECT_EQ(found.lived, (time_sum{18'446'744'073, 709'551'623}));
@@ -77,11 +78,16 @@ TEST_F(Lifetimes, SumsPassTwoToTheSixtyFourth) {
 // Cut short between an end and a birth, or written to by the program.
 TEST_F(Lifetimes, ImpossibleOnesAreLeftOut) {
   auto& sums = builder_.account_lifetimes[account_];
-  sums = {.births = 3, .ends = 5, .lived_ns = {100, 0}, .born_ns = {0, ~std::uint64_t{0}}};
+  sums = {.births = 3, .ends = 5, .lived_ns = {100, 0}, .born_ns = {0, ~std::uint64_t{0}}, .reserved = {}};
   EXPECT_EQ(life(), (lives{.ended = 5, .lived = {0, 100}, .unended = 0, .born = {}}));
-  sums = {.births = 5, .ends = 3, .lived_ns = {100, 0}, .born_ns = {~std::uint64_t{0}, ~std::uint64_t{0}}};
+  sums = {
+      .births = 5, .ends = 3, .lived_ns = {100, 0}, .born_ns = {~std::uint64_t{0}, ~std::uint64_t{0}}, .reserved = {}};
   EXPECT_EQ(life(), (lives{.ended = 3, .lived = {0, 100}, .unended = 0, .born = {}}));
-  sums = {.births = ~std::uint64_t{0}, .ends = ~std::uint64_t{0} - 1, .lived_ns = {0, 0}, .born_ns = {0, 0}};
+  sums = {.births = ~std::uint64_t{0},
+          .ends = ~std::uint64_t{0} - 1,
+          .lived_ns = {0, 0},
+          .born_ns = {0, 0},
+          .reserved = {}};
   EXPECT_EQ(life().ended, 0U);
   builder_.writer_lifetimes[0].buckets[0] = {~std::uint64_t{0}, 1};
   builder_.writer_lifetimes[1].buckets[0] = {7, 1};
