@@ -64,7 +64,7 @@ TEST_F(Lifetimes, WritersAddUp) {
 
 TEST_F(Lifetimes, SumsPassTwoToTheSixtyFourth) {
   builder_.account_lifetimes[account_] = {
-      .births = 5, .ends = 3, .lived_ns = {7, 1}, .born_ns = {3'000'000'001, 0}, .reserved = {}, .reserved = {}};
+      .births = 5, .ends = 3, .lived_ns = {7, 1}, .born_ns = {3'000'000'001, 0}, .reserved = {}};
   const auto found = life();
   EXPECT_EQ(found.ended, 3U);
   EXPECT_EQ(found.lived, (time_sum{18'446'744'073, 709'551'623}));

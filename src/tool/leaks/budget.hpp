@@ -1,5 +1,5 @@
-// What the watch may cost the program in all, whatever it allocates: offers, blocks placed and armings are each held to
-// well under a hundredth of the processor time that it uses, by the prices that bench/watch.py prints.
+// What the watch may cost the program in all, whatever it allocates: offers and armings are each held to well under a
+// hundredth of the processor time that it uses, by the prices that bench/watch.py prints.
 #pragma once
 
 #include <span>
@@ -9,7 +9,6 @@ namespace heapledger::leaks {
 // For a program that keeps one processor busy.
 struct budget {
   double offers_per_s = 200'000;  // an allocation of a suspect takes 20 to 30 ns more, chosen or not
-  double placed_per_s = 500;      // 6 to 15 us, the free included
   double armed_per_s = 2500;      // 1 us, and the fault of the touch that may follow
 };
 

@@ -9,6 +9,11 @@ namespace {
 
 constexpr double windows_until_suspicious = 4;
 constexpr double least_share_of_time = 1.0 / 64;
+// Not by the processor time that the program uses: of what a server does now and then, few allocations leak, and it
+// would wait for their samples for minutes. It ends by itself: some 30 blocks of a stack are watched, and a few freed
+// acquit it.
+constexpr double placed_per_s_in_all = 2000;
+constexpr double placed_per_s_each = 500;
 constexpr double worth_telling = 0.25;  // a smaller change of a chance is not handed out
 
 std::uint64_t key_of(std::uint32_t slot, std::uint32_t serial) {
@@ -117,7 +122,7 @@ void hunt::choose_rates(double now_s) {
   for (const auto& [account, own] : studies_)
     if (own.is_suspect()) rates.push_back(own.counts().allocations_per_s());
   const double placed_per_s =
-      options_.spend.placed_per_s * usage_.processors() / static_cast<double>(std::max<std::size_t>(1, rates.size()));
+      std::min(placed_per_s_each, placed_per_s_in_all / static_cast<double>(std::max<std::size_t>(1, rates.size())));
   const double offered_per_s = offered_per_s_each(rates, options_.spend.offers_per_s * usage_.processors());
   for (const auto& [account, own] : studies_) {
     const double inclusion = own.chance(options_, free_places, placed_per_s, now_s);
