@@ -172,20 +172,24 @@ def serve(kind, options, folder):
             shutil.rmtree(place)
 
 
-def serve_in_rounds(pair, options):
+def in_rounds(rounds, measure):
+    """measure(which): times of a pair of which that one is watched, and what the watch found; None: neither is."""
     watched, again, seconds, found = [], [], [], ""
-    in_slices(pair, None, options)
-    for _ in range(options.rounds):
+    for _ in range(rounds):
         measured = {}
         for what in random.sample(("first", "second", "neither", "nor"), 4):
-            which = {"first": 0, "second": 1}.get(what)
-            measured[what], said = in_slices(pair, which, options)
+            measured[what], said = measure({"first": 0, "second": 1}.get(what))
             found = said or found
         over = lambda one, other: math.sqrt(one[0] / one[1] * other[1] / other[0])
         watched.append(over(measured["first"], measured["second"]))
         again.append(over(measured["neither"], measured["nor"]))
         seconds.append(sum(measured["neither"]) / 2)
     return watched, again, seconds, found
+
+
+def serve_in_rounds(pair, options):
+    in_slices(pair, None, options)
+    return in_rounds(options.rounds, lambda which: in_slices(pair, which, options))
 
 
 def compile_both(command, watched, options, folder):
@@ -218,17 +222,7 @@ def compiler(folder):
 
 def compile_in_pairs(options, folder):
     command = compiler(folder)
-    watched, again, seconds, found = [], [], [], ""
-    for _ in range(options.compiles):
-        measured = {}
-        for what in random.sample(("first", "second", "neither", "nor"), 4):
-            measured[what], said = compile_both(command, {"first": 0, "second": 1}.get(what), options, folder)
-            found = said or found
-        over = lambda one, other: math.sqrt(one[0] / one[1] * other[1] / other[0])
-        watched.append(over(measured["first"], measured["second"]))
-        again.append(over(measured["neither"], measured["nor"]))
-        seconds.append(sum(measured["neither"]) / 2)
-    return watched, again, seconds, found
+    return in_rounds(options.compiles, lambda which: compile_both(command, which, options, folder))
 
 
 def tell(name, watched, again, seconds, found):

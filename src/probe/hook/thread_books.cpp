@@ -33,7 +33,7 @@ void on_thread_exit(void*) {
   }
   books* own = books_of_thread();
   thread_ended = true;
-  this_thread = const_cast<books*>(&no_books);
+  leave_books();
   if (own == nullptr || process.generation == 0) return;
   close_thread_record(thread_record);
   for (books* each = own; each != nullptr;) {

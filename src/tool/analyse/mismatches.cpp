@@ -1,7 +1,6 @@
 #include "tool/analyse/mismatches.hpp"
 
-#include <algorithm>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "tool/analyse/frames.hpp"
 #include "tool/analyse/machinery.hpp"
@@ -26,25 +25,19 @@ std::uint32_t own_operator_new(const profile& p, std::uint32_t node) {
 }  // namespace
 
 std::vector<judged_error> judged_errors(const profile& p) {
-  const auto is_mismatch = [](const error_entry& error) { return error.kind == "mismatch"; };
   std::vector<judged_error> judged;
-  if (std::none_of(p.errors.begin(), p.errors.end(), is_mismatch)) {
-    for (const auto& error : p.errors) judged.push_back({error});
-    return judged;
-  }
-  std::uint32_t doubt = none;
-  std::unordered_map<std::uint32_t, std::uint32_t> own_by_stack;  // stack id to module
+  if (p.errors.empty()) return judged;
+  std::uint32_t first_module = none;
+  std::unordered_set<std::uint32_t> by_own_new;  // ids of stacks
   for (const auto& stack : p.stacks) {
     const std::uint32_t module = own_operator_new(p, stack.node);
     if (module == none) continue;
-    own_by_stack[stack.id] = module;
-    if (doubt == none) doubt = module;
+    by_own_new.insert(stack.id);
+    if (first_module == none) first_module = module;
   }
   for (const auto& error : p.errors) {
-    if (!is_mismatch(error))
-      judged.push_back({error});
-    else if (!own_by_stack.contains(error.stack))
-      judged.push_back({error, doubt});
+    const bool is_mismatch = error.kind == "mismatch";
+    if (!is_mismatch || !by_own_new.contains(error.stack)) judged.push_back({error, is_mismatch ? first_module : none});
   }
   return judged;
 }

@@ -63,7 +63,7 @@ constexpr words losses[] = {
     {"lives_unknown", "free was", "frees were",
      "of a block whose time of birth is not known: the block was overwritten at its end, or there was no room; it is "
      "not "
-     "in the histogram of lifetimes."},
+     "in the histogram."},
     {"freers_full", "free was", "frees were",
      "in another scope than the allocation, and not told apart by these scopes, because the table of such pairs was "
      "full; totals are right. Name scopes by kind, not by number."},
