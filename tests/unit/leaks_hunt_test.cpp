@@ -160,6 +160,38 @@ TEST(leaks_hunt, enough_freed_samples_acquit_a_stack_for_a_time) {
   EXPECT_FALSE(w.hunt().of(slow)->is_suspect());
 }
 
+TEST(leaks_hunt, a_stack_that_leaks_one_block_in_a_hundred_is_not_acquitted_by_chance) {
+  auto options = quick();
+  options.suspicious_s = 0.5;
+  options.access_s = 1.2;
+  int missed = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(options, 5000 + seed);
+    const auto leak = w.add(mixed(4000, 0.01, 0.0005));
+    w.run_until(7, 0.05);
+    missed += w.says(leak) == verdict::leak ? 0 : 1;
+    if (w.says(leak) != verdict::leak) {
+      auto* f = w.found(leak);
+      std::printf("DBG seed %d says %d susp %d living %zu acq %d growth_stopped %d sampled %d lost %d\n", (int)seed,
+                  (int)w.says(leak), w.hunt().of(leak)->is_suspect(), w.hunt().of(leak)->living(),
+                  (int)w.hunt().acquitted(), f ? f->growth_stopped : -1, f ? (int)f->sampled : -1,
+                  f ? (int)f->lost_samples : -1);
+    }
+  }
+  EXPECT_LE(missed, 1);
+}
+
+TEST(leaks_hunt, times_that_are_shorter_than_lives_accuse_nobody) {
+  int accused = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(quick(), 5000 + seed);
+    const auto brief = w.add(healthy(500, 0.5));
+    w.run_until(12, 0.05);
+    accused += w.says(brief) == verdict::leak ? 1 : 0;
+  }
+  EXPECT_LE(accused, 1);
+}
+
 TEST(leaks_hunt, an_acquittal_ends) {
   world w(quick(), 12);
   const auto later =

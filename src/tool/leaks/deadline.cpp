@@ -16,8 +16,10 @@ constexpr double shortest_s = 0.5;
 deadlines deadlines_for(const hunt_options& options, const survival& lifetimes, const survival& gaps) {
   deadlines result;
   const auto lifetime = lifetimes.quantile_of_ending(long_quantile, enough_lifetimes);
-  const double own_suspicious_s = lifetime ? std::max(shortest_s, safety * *lifetime) : 0;
-  result.suspicious_s = options.suspicious_s.value_or(lifetime ? own_suspicious_s : hunt_options::first_suspicious_s);
+  if (options.suspicious_s)
+    result.suspicious_s = std::max(*options.suspicious_s, lifetime.value_or(0));
+  else
+    result.suspicious_s = lifetime ? std::max(shortest_s, safety * *lifetime) : hunt_options::first_suspicious_s;
 
   const auto gap = gaps.quantile_of_ending(long_quantile, options.access_s ? 1 : enough_gaps);
   const double least_s = options.access_s.value_or(hunt_options::first_access_s);

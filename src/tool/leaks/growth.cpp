@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t fewest_rises = 3;
 constexpr double surprise = 0.01;
+constexpr double deviations = 2;
 
 }  // namespace
 
@@ -83,6 +84,17 @@ std::int64_t growth::risen_blocks() const {
 
 std::int64_t growth::risen_bytes() const {
   return std::max<std::int64_t>(0, windows_.back().least_bytes - base_bytes());
+}
+
+double growth::allocations_per_risen() const {
+  const auto floor = floors();
+  const std::uint64_t half = begin_allocations_ + allocations() / 2;
+  std::size_t middle = 0;
+  while (middle + 1 < windows_.size() && windows_[middle + 1].start_allocations <= half) ++middle;
+  const auto risen_since = [&](std::size_t i) { return static_cast<double>(floor.back() - floor[i]); };
+  const double chance = deviations * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, floor.back())));
+  const std::size_t from = risen_since(middle) > chance ? middle : 0;
+  return static_cast<double>(now_.allocations - windows_[from].start_allocations) / std::max(1.0, risen_since(from));
 }
 
 // Seen from its end, a series that only fluctuates has about ln(n) records; a rising one has many.

@@ -55,10 +55,13 @@ class growth {
   };
   bounds older_than(double age_s) const;
 
-  // The floor's rise since the beginning, and the share of allocations that it is.
+  // The floor's rise since the beginning.
   std::int64_t risen_blocks() const;
   std::int64_t risen_bytes() const;
   std::uint64_t allocations() const { return now_.allocations - begin_allocations_; }
+  // So many allocations for each block by which the floor rises. Of the later half of the time, if it rises there by
+  // more than chance: what a stack holds at any time came at once, and is no part of a steady rise.
+  double allocations_per_risen() const;
 
  private:
   struct window {

@@ -9,7 +9,7 @@ namespace heapledger::leaks {
 namespace {
 
 constexpr double share_that_makes_a_leak = 0.1;
-constexpr double samples_for_certainty = 4.6;  // -ln 0.01
+constexpr double samples_for_certainty = 6.9;  // -ln 0.001
 constexpr double acquitted_for = 10;           // times what it takes to decide a block
 
 }  // namespace
@@ -73,6 +73,7 @@ void study::judge(const hunt_options& options, double now_s) {
     if (!growth_.rises() || growth_.has_stopped()) return;
     suspect_since_s_ = now_s;
     freed_ = 0;
+    enough_freed_since_s_ = -1;
     limits_ = deadlines_for(options, lifetimes(now_s), gaps(now_s));
     return;
   }
@@ -80,16 +81,20 @@ void study::judge(const hunt_options& options, double now_s) {
 }
 
 // Growth that the counters know to be a share of all allocations would show in so many times its inverse of samples,
-// with a chance of 99 %. All of them freed, and none old: what grows here is not lost.
+// with a chance of 99.9 %. All of them freed, and none old: what grows here is not lost. One of those samples can be
+// told from its healthy neighbours only when it is old, so that long is waited after the last of them.
 void study::acquit(const hunt_options& options, double now_s) {
+  const double needed = samples_for_certainty * growth_.allocations_per_risen();
+  if (static_cast<double>(freed_) < std::max<double>(options.samples, needed))
+    enough_freed_since_s_ = -1;
+  else if (enough_freed_since_s_ < 0)
+    enough_freed_since_s_ = now_s;
   const bool all_young = std::all_of(living_.begin(), living_.end(), [&](const auto& entry) {
     return entry.second.age_s(now_s) < limits_.suspicious_s;
   });
   if (!all_young && !growth_.has_stopped()) return;
   if (leaks(now_s) != 0) return;
-  const auto risen = static_cast<double>(growth_.risen_blocks());
-  const double needed = risen > 0 ? samples_for_certainty * static_cast<double>(growth_.allocations()) / risen : 0;
-  const bool proven = static_cast<double>(freed_) >= std::max<double>(options.samples, needed);
+  const bool proven = enough_freed_since_s_ >= 0 && now_s - enough_freed_since_s_ >= limits_.suspicious_s;
   if (!proven && !growth_.has_stopped()) return;
   suspect_since_s_ = -1;
   acquitted_until_s_ = now_s + (proven ? acquitted_for * (limits_.suspicious_s + limits_.access_s) : 0);

@@ -71,6 +71,7 @@ class study {
   double suspect_since_s_ = -1;
   double acquitted_until_s_ = -1;
   std::uint64_t freed_ = 0;  // watched blocks, since the stack became suspect
+  double enough_freed_since_s_ = -1;
   std::uint64_t taken_back_ = 0;
 };
 
