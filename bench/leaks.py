@@ -81,6 +81,7 @@ class Server:
 
 class Redis(Server):
     needs = ("redis-server", "redis-benchmark")
+    slices = 0
 
     def command(self):
         return ["redis-server", "--port", "0", "--unixsocket", self.path(), "--save", "", "--appendonly", "no", "--dir",
@@ -88,9 +89,10 @@ class Redis(Server):
 
     def load(self, requests):
         """What a client does, and keys that nobody will ask for."""
+        self.slices += 1  # redis-benchmark's random numbers come again each second
         common = ["redis-benchmark", "-q", "-s", self.path(), "-P", "8", "-c", "20"]
         for words in (["-n", str(requests // 5), "-r", "3000", "-t", "set,get,lpush,lpop"],
-                      ["-n", str(requests // 5), "-r", "1000000000", "SET", "audit:__rand_int__", "y" * 40]):
+                      ["-n", str(requests // 5), "-r", "1000000000", "SET", f"audit:{self.slices}:__rand_int__", "y" * 40]):
             subprocess.run(common + words, stdout=subprocess.DEVNULL, check=True)
 
     def restore(self):

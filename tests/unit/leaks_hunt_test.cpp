@@ -181,6 +181,25 @@ TEST(leaks_hunt, a_stack_that_leaks_one_block_in_a_hundred_is_not_acquitted_by_c
   EXPECT_LE(missed, 1);
 }
 
+TEST(leaks_hunt, a_stack_that_leaks_now_and_then_is_not_acquitted_by_what_it_does_in_between) {
+  // A tenth of the time, and it is offered to the watch for a tenth of the time as well.
+  auto options = quick();
+  options.spend.offers_per_s = 400;
+  int acquitted = 0, found = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    world w(options, 7000 + seed);
+    const auto leak = w.add({.per_s = 4000, .fate_of = [&](auto& random) {
+                               if (std::fmod(w.now_s(), 0.5) < 0.05) return fate{};
+                               return fate{.lives_s = std::exponential_distribution<double>(1000)(random)};
+                             }});
+    w.run_until(15, 0.05);
+    acquitted += w.hunt().acquitted() != 0 ? 1 : 0;
+    found += w.says(leak) == verdict::leak ? 1 : 0;
+  }
+  EXPECT_LE(acquitted, 1);
+  EXPECT_GE(found, 90);
+}
+
 TEST(leaks_hunt, times_that_are_shorter_than_lives_accuse_nobody) {
   int accused = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

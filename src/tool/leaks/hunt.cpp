@@ -58,6 +58,11 @@ void hunt::see_counts(double now_s, std::span<const account_counts> all) {
         continue;
       }
       auto& own = study_of(entry.account, last_s_);
+      if (changed && own.is_suspect()) {
+        // What has grown may be what was allocated before the last look, where there was as much to free then.
+        const auto& now = plans_[entry.account];
+        own.grew(entry.counts.live_blocks - known.live_blocks, std::min(now.chance(), now.chance_before));
+      }
       if (changed || own.is_suspect() || own.living() != 0) own.counts().observe(now_s, activity, entry.counts);
     }
     known = entry.counts;
@@ -136,12 +141,16 @@ void hunt::follow(std::uint32_t account, plan& own, double inclusion, double sha
     return now != told && !(now > 0 && told > 0 && std::abs(now - told) < worth_telling * told);
   };
   const bool is_new = differs(inclusion, own.inclusion) || differs(share_of_time, own.share_of_time);
-  if (is_new) own = {inclusion, share_of_time, own.offered};
+  own.chance_before = own.chance();
+  if (is_new) {
+    own.inclusion = inclusion;
+    own.share_of_time = share_of_time;
+  }
   const bool offer =
       own.inclusion > 0 && (own.share_of_time == 1 || std::uniform_real_distribution<>()(coin_) < own.share_of_time);
   if (offer == own.offered && !(offer && is_new)) return;
   own.offered = offer;
-  rates_.push_back({account, offer ? own.inclusion / own.share_of_time : 0, own.inclusion});
+  rates_.push_back({account, own.chance(), own.inclusion});
 }
 
 std::vector<finding> hunt::findings(double now_s) const {

@@ -88,6 +88,8 @@ class hunt {
     double inclusion = 0;
     double share_of_time = 1;
     bool offered = false;
+    double chance_before = 0;  // until the last look
+    double chance() const { return offered ? inclusion / share_of_time : 0; }
   };
 
   study& study_of(std::uint32_t account, double now_s);

@@ -14,6 +14,10 @@ constexpr double acquitted_for = 10;           // times what it takes to decide 
 
 }  // namespace
 
+void study::grew(std::int64_t blocks, double chance) {
+  if (is_suspect() && blocks > 0) grown_into_watch_ += chance * static_cast<double>(blocks);
+}
+
 void study::ended(double lifetime_s, std::uint32_t times) {
   ended_lifetimes_.add_ended(lifetime_s, times);
   freed_ += times;
@@ -73,7 +77,8 @@ void study::judge(const hunt_options& options, double now_s) {
     if (!growth_.rises() || growth_.has_stopped()) return;
     suspect_since_s_ = now_s;
     freed_ = 0;
-    enough_freed_since_s_ = -1;
+    grown_into_watch_ = 0;
+    proven_since_s_ = -1;
     limits_ = deadlines_for(options, lifetimes(now_s), gaps(now_s));
     return;
   }
@@ -81,20 +86,23 @@ void study::judge(const hunt_options& options, double now_s) {
 }
 
 // Growth that the counters know to be a share of all allocations would show in so many times its inverse of samples,
-// with a chance of 99.9 %. All of them freed, and none old: what grows here is not lost. One of those samples can be
+// with a chance of 99.9 %: if they are of the same times as the growth, so those of its blocks that should be among
+// them are counted as well. All of them freed, and none old: what grows here is not lost. One of those samples can be
 // told from its healthy neighbours only when it is old, so that long is waited after the last of them.
 void study::acquit(const hunt_options& options, double now_s) {
   const double needed = samples_for_certainty * growth_.allocations_per_risen();
-  if (static_cast<double>(freed_) < std::max<double>(options.samples, needed))
-    enough_freed_since_s_ = -1;
-  else if (enough_freed_since_s_ < 0)
-    enough_freed_since_s_ = now_s;
+  const bool enough = static_cast<double>(freed_) >= std::max<double>(options.samples, needed) &&
+                      grown_into_watch_ >= samples_for_certainty;
+  if (!enough)
+    proven_since_s_ = -1;
+  else if (proven_since_s_ < 0)
+    proven_since_s_ = now_s;
   const bool all_young = std::all_of(living_.begin(), living_.end(), [&](const auto& entry) {
     return entry.second.age_s(now_s) < limits_.suspicious_s;
   });
   if (!all_young && !growth_.has_stopped()) return;
   if (leaks(now_s) != 0) return;
-  const bool proven = enough_freed_since_s_ >= 0 && now_s - enough_freed_since_s_ >= limits_.suspicious_s;
+  const bool proven = proven_since_s_ >= 0 && now_s - proven_since_s_ >= limits_.suspicious_s;
   if (!proven && !growth_.has_stopped()) return;
   suspect_since_s_ = -1;
   acquitted_until_s_ = now_s + (proven ? acquitted_for * (limits_.suspicious_s + limits_.access_s) : 0);

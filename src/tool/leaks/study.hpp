@@ -41,6 +41,8 @@ class study {
   std::size_t living() const { return living_.size(); }
   std::uint64_t taken_back() const { return taken_back_; }
 
+  // It has grown by so many blocks while each allocation was watched with this chance.
+  void grew(std::int64_t blocks, double chance);
   void ended(double lifetime_s, std::uint32_t times);
   void arrived(std::uint64_t key, const block& watched);
   // Returns since when it waits to be armed, if it does.
@@ -70,8 +72,9 @@ class study {
   deadlines limits_{hunt_options::first_suspicious_s, hunt_options::first_access_s, hunt_options::first_rest_s};
   double suspect_since_s_ = -1;
   double acquitted_until_s_ = -1;
-  std::uint64_t freed_ = 0;  // watched blocks, since the stack became suspect
-  double enough_freed_since_s_ = -1;
+  std::uint64_t freed_ = 0;      // watched blocks, since the stack became suspect
+  double grown_into_watch_ = 0;  // of the blocks by which it has grown since then, so many should be watched
+  double proven_since_s_ = -1;
   std::uint64_t taken_back_ = 0;
 };
 
