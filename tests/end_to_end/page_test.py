@@ -23,6 +23,9 @@ class Page(ledger.Case):
         for file in [profile] + ([old] if old else []):
             report = ledger.execute([ledger.BIN, "report", "--json", file])
             reports.append(self.write(f"report-{len(reports)}.json", report.out))
+        leaks = ledger.execute([ledger.BIN, "leaks", "--json", profile])
+        if leaks.status == 0:
+            reports.append(self.write("leaks.json", leaks.out))
         done = ledger.execute([NODE, os.path.join(UI, "test/browser.mjs"), page, *reports],
                               env={"HOME": self.dir, "CHROMIUM": BROWSER})
         self.assertEqual(done.status, 0, done)
@@ -44,8 +47,10 @@ class Page(ledger.Case):
         self.assertEqual(done.status, 0, done)
         self.assert_page_tells(done.files[0])
 
-    def test_lifetimes(self):
-        done = self.profile([ledger.program("books_entry_points"), self.path("books.json")], "--lifetimes")
+    def test_leaks(self):
+        """Two leaks or more, or as many as there are on a machine that is busy: a suspect is one too."""
+        done = self.profile([ledger.program("leaks_three_ways"), "4"], "--interval", "20", "--leaks", "--leaks-suspicious", "0.3",
+                            "--leaks-access", "0.5", "--leaks-rest", "0.2")
         self.assertEqual(done.status, 0, done)
         self.assert_page_tells(done.files[0])
 

@@ -1,5 +1,6 @@
 // Opens a page in Chromium and holds it against the JSON report of the same profile: every number, every frame, and what
-// a user does with it. Usage: node browser.mjs PAGE.html REPORT.json [OLD_REPORT.json], the last for a page of two profiles.
+// a user does with it. Usage: node browser.mjs PAGE.html REPORT.json [OLD_REPORT.json] [LEAKS.json]: the report of the older
+// profile, for a page of two, and what `heapledger leaks --json` says of one that was watched.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -7,9 +8,11 @@ import { chromium } from "playwright-core";
 import { growthIsTheDifference } from "./browser_compared.mjs";
 import { everyViewShows, leaksAreTold, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
 
-const [file, reportFile, oldFile] = process.argv.slice(2);
+const [file, ...reportFiles] = process.argv.slice(2);
 const address = pathToFileURL(file).href;
-const report = JSON.parse(readFileSync(reportFile, "utf8"));
+const [report, ...others] = reportFiles.map((each) => JSON.parse(readFileSync(each, "utf8")));
+const old = others.find((each) => each.format === report.format);
+const leaks = others.find((each) => each.format === "heapledger-leaks" && each.watching_since + each.leaks.length > 0);
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync"];
 
@@ -219,15 +222,16 @@ async function nothingWasInjected() {
 const opened = { page, settled, report, has };
 try {
   await tilesAreTheTotals();
-  if (oldFile) {
-    await growthIsTheDifference(opened, JSON.parse(readFileSync(oldFile, "utf8")));
+  if (old) {
+    await growthIsTheDifference(opened, old);
   } else {
     await onePageOfOneProfile();
   }
   await everyViewShows(opened);
   await sizesAndLivesAreTold(opened);
   if (report.pools) await poolsAreTold(opened);
-  if (await page.$("[data-view=leaks]")) await leaksAreTold(opened);
+  assert.equal((await page.$("[data-view=leaks]")) !== null, leaks !== undefined, "a view of leaks");
+  if (leaks) await leaksAreTold({ ...opened, leaks });
   await nothingWasInjected();
   assert.deepEqual(troubles, []);
 } catch (error) {
