@@ -1,11 +1,12 @@
 // From the bytes that src/tool/html/data.cpp writes to a Profile.
 import { Reader } from "./reader";
+import { printable } from "../model/text";
 import type { Head } from "./report";
 import { Strings, type Counters, type Lines, type Functions, type Lives, type Nodes, type Places, type Profile, type Stacks } from "../model/profile";
 
 export function decode(data: Uint8Array): Profile {
   const reader = new Reader(data);
-  const head = JSON.parse(new TextDecoder().decode(reader.block())) as Head;
+  const head = JSON.parse(new TextDecoder().decode(reader.block()), (_, value: unknown) => (typeof value === "string" ? printable(value) : value)) as Head;
   if (head.version !== 1) throw new Error(`this page's program cannot read data of version ${head.version}`);
   const counts = head.counts;
   const strings = new Strings(reader.indices(counts.strings), reader.block());

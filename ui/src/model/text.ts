@@ -63,3 +63,11 @@ export function growthText(before: number, after: number): string {
   const percent = (100 * (after - before)) / before;
   return `${percent > 0 ? "+" : ""}${percent.toFixed(1)} %`;
 }
+
+// What moves the cursor, is not seen or turns the direction of text, as src/tool/report/printable.cpp writes it.
+export function printable(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (hidden) => {
+    const code = hidden.charCodeAt(0);
+    return code < 0xa0 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
+  });
+}
