@@ -7,6 +7,7 @@
 #include "tool/collect/books.hpp"
 #include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
+#include "tool/leaks/entry.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::leaks {
@@ -38,23 +39,6 @@ std::uint64_t pause_of(const hunt_options& options) {
                     longest_pause_ns);
 }
 
-std::int64_t whole(double value) {
-  return static_cast<std::int64_t>(std::llround(std::clamp(value, 0.0, 4e18)));
-}
-
-const char* name_of(verdict says) {
-  switch (says) {
-    case verdict::leak:
-      return "leak";
-    case verdict::retention:
-      return "retention";
-    case verdict::suspect:
-    case verdict::none:
-      break;
-  }
-  return "suspect";
-}
-
 wire::watch_verdict word_of(verdict says) {
   switch (says) {
     case verdict::leak:
@@ -69,25 +53,6 @@ wire::watch_verdict word_of(verdict says) {
   return wire::watch_verdict::none;
 }
 
-const char* obstacle_words(wire::watch_obstacle obstacle) {
-  switch (obstacle) {
-    case wire::watch_obstacle::none:
-    case wire::watch_obstacle::count:
-      return "";
-    case wire::watch_obstacle::no_memfd:
-      return "No block can be watched: the program may not make a memfd. Only growth is known.";
-    case wire::watch_obstacle::no_address_room:
-      return "No block can be watched: a limit on the program's address space or files leaves no room (ulimit -v, "
-             "ulimit -f). Only growth is known.";
-    case wire::watch_obstacle::no_arming:
-      return "No block can be watched: this kernel does not let pages be armed. Only growth is known.";
-    case wire::watch_obstacle::no_fork_handler:
-      return "No block can be watched: the C library gave no fork handler, and a fork could share them. Only growth is "
-             "known.";
-  }
-  return "";
-}
-
 // A block of several slots is touched where any of them is.
 bool any_present(const wire::watch_slot& slot, std::uint32_t index, std::uint64_t base,
                  const std::vector<bool>& present) {
@@ -96,27 +61,6 @@ bool any_present(const wire::watch_slot& slot, std::uint32_t index, std::uint64_
   for (std::uint64_t each = index; each <= last && each < present.size(); ++each)
     if (present[each]) return true;
   return false;
-}
-
-leak_entry to_entry(const finding& found) {
-  leak_entry entry;
-  entry.stack = found.account;
-  entry.verdict = name_of(found.says);
-  if (found.says == verdict::leak) entry.witnesses.emplace_back("stale");
-  entry.bytes = whole(found.lost.bytes.value);
-  entry.bytes_low = whole(std::floor(found.lost.bytes.low));
-  entry.bytes_high = whole(std::ceil(found.lost.bytes.high));
-  entry.bytes_per_hour = whole(found.bytes_per_hour.value);
-  entry.bytes_per_hour_low = whole(found.bytes_per_hour.low);
-  entry.bytes_per_hour_high = whole(found.bytes_per_hour.high);
-  entry.blocks = static_cast<std::uint64_t>(whole(found.lost.blocks.value));
-  entry.oldest_age_ns = whole(found.oldest_s * 1e9);
-  entry.sampled = found.sampled;
-  entry.untouched = found.lost_samples;
-  entry.least_bytes = found.least_bytes;
-  entry.most_bytes = found.most_bytes;
-  entry.growth_stopped = found.growth_stopped;
-  return entry;
 }
 
 }  // namespace
@@ -263,8 +207,8 @@ void watcher::tell(std::uint64_t now_ns) {
   for (const auto& found : hunt_.findings(seconds(now_ns))) {
     control_.conclude(found.account,
                       {.verdict = word_of(found.says),
-                       .lost_bytes = static_cast<std::uint64_t>(whole(found.lost.bytes.value)),
-                       .lost_bytes_per_hour = static_cast<std::uint64_t>(whole(found.bytes_per_hour.value))});
+                       .lost_bytes = static_cast<std::uint64_t>(whole_number(found.lost.bytes.value)),
+                       .lost_bytes_per_hour = static_cast<std::uint64_t>(whole_number(found.bytes_per_hour.value))});
     named.insert(found.account);
   }
   for (const auto account : told_)

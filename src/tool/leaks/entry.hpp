@@ -1,0 +1,20 @@
+// What the hunt found, as a profile keeps it.
+#pragma once
+
+#include <cstdint>
+
+#include "tool/leaks/study.hpp"
+#include "tool/profile/profile.hpp"
+#include "wire/watch.hpp"
+
+namespace heapledger::leaks {
+
+// Rounded, and within what an integer holds.
+std::int64_t whole_number(double value);
+
+leak_entry to_entry(const finding& found);
+
+// Why no block can be watched, for people; empty where one can.
+const char* obstacle_words(wire::watch_obstacle obstacle);
+
+}  // namespace heapledger::leaks
