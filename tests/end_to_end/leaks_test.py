@@ -233,6 +233,9 @@ class Leaks(ledger.Case):
         bad = self.write("bad.txt", "leak:a\nwhatever\n")
         plain = self.profile([ledger.program("nothing")]).files[0]
         self.assertIn(b"The leak watch was not on", self.leaks(plain).out)
+        gate = self.leaks(plain, "--error-exitcode", "9", status=125)
+        self.assertEqual((gate.out, gate.err.count(b"\n")), (b"", 1), gate)
+        self.assertIn(b"the leak watch was not on", gate.err)
         for arguments, words in ((("--suppressions", bad, plain), b"bad.txt:2: 'whatever' is no suppression"),
                                  (("--suppressions", "/nonexistent", plain), b"/nonexistent: No such file"),
                                  ((str(os.getpid()),), b"not under heapledger"),

@@ -62,6 +62,8 @@ bool is_pid(const std::string& target) {
 int leaks_of_profile(const leaks_options& options) {
   const auto known = read_suppressions(options.watch.suppressions);
   const profile loaded = load_profile(options.target, options.debug_paths);
+  if (!loaded.leaks && options.watch.error_exitcode != 0)  // nothing can be said, which must not look like no leak
+    throw input_error(options.target, "the leak watch was not on", "heapledger run --leaks -- PROGRAM");
   return exit_status(options, show(loaded, options, known, options.target));
 }
 
