@@ -101,9 +101,9 @@ class Live(ledger.Case):
         self.assertEqual(watcher.returncode, 0)
         self.assertEqual((rest[-1]["state"], rest[-1]["live_bytes"]), ("ended", 32000))
 
-    def test_last_sample_is_the_end(self):
-        """Under `run`, which removes the segment: the watcher still reads the last of it."""
-        with subprocess.Popen([ledger.BIN, "run", "-q", "-o", self.path("p.hlp"), "--", MARKERS, "steps"],
+    def last_sample(self, stopped):
+        """Of a program under `run`, which removes the segment: the watcher still reads the last of it."""
+        with subprocess.Popen([ledger.BIN, "run", "-q", "-f", "-o", self.path("p.hlp"), "--", MARKERS, "steps"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               env=ledger.plain_environment()) as run:
             self.assertEqual(run.stdout.readline(), b"ready\n")
@@ -111,11 +111,21 @@ class Live(ledger.Case):
             with subprocess.Popen([ledger.BIN, "top", "--json", "--interval", "3600000", str(pid)],
                                   stdout=subprocess.PIPE, env=ledger.plain_environment()) as watcher:
                 self.assertEqual(json.loads(watcher.stdout.readline())["live_bytes"], 6400)
+                if stopped:  # the program is gone before the watcher waits for its end
+                    watcher.send_signal(signal.SIGSTOP)
                 self.step(run)
                 self.step(run)
                 run.stdin.close()
+                if stopped:
+                    run.wait()
+                    watcher.send_signal(signal.SIGCONT)
                 last = [json.loads(line) for line in watcher.stdout][-1]
         self.assertEqual((last["state"], last["live_bytes"], last["allocations"]), ("ended", 19200, 1200))
+
+    def test_last_sample_is_the_end(self):
+        self.last_sample(stopped=False)
+        for _ in range(8):
+            self.last_sample(stopped=True)
 
     def test_a_program_that_goes_on_as_another(self):
         """exec: the books that are watched are at their end, and the next look finds the new program's."""

@@ -62,8 +62,9 @@ void print(const std::string& text) {
 }
 
 // Until the interval is over or the program has ended.
-void pause_for(const live::sample& last, std::uint32_t interval_ms, pid_t pid) {
-  const auto pidfd = last.state == live::watched::running ? collect::open_pidfd(pid) : collect::unique_fd();
+void pause_for(std::uint32_t interval_ms, pid_t pid) {
+  const auto pidfd = collect::open_pidfd(pid);
+  if (!pidfd && errno == ESRCH) return;  // it ended after the sample was taken
   pollfd ended{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
   ::poll(&ended, pidfd ? 1 : 0, static_cast<int>(interval_ms));
 }
@@ -90,7 +91,7 @@ int print_samples(const top_options& options, live::source& source, live::symbol
     if (sample.state != live::watched::running || taken == options.count) return 0;
     due = std::max(due + interval, std::chrono::steady_clock::now());
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - std::chrono::steady_clock::now());
-    pause_for(sample, static_cast<std::uint32_t>(std::max<std::int64_t>(left.count(), 0)),
+    pause_for(static_cast<std::uint32_t>(std::max<std::int64_t>(left.count(), 0)),
               static_cast<pid_t>(source.process().pid));
   }
 }
