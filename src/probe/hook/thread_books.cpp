@@ -16,7 +16,7 @@ constinit const books no_books = [] {
   none.generation = books::never;
   return none;
 }();
-thread_local books* this_thread = const_cast<books*>(&no_books);
+constinit thread_local books* this_thread = const_cast<books*>(&no_books);
 
 namespace {
 

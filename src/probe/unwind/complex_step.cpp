@@ -76,7 +76,7 @@ HL_COLD step_end complex_step(const frame_state& from, step_reads& reads, frame_
   if (find_row(exact ? pc : pc - 1, entry, row) != row_search::found) return step_end::no_rule;
 
   interpreter in(from, reads);
-  std::uint64_t cfa;
+  std::uint64_t cfa = 0;
   bool good;
   if (row.cfa_is_expression) {
     good = in.expression(row.cfa_code, nullptr, cfa);

@@ -49,7 +49,7 @@ int signal_to_give(int status) {
 }  // namespace
 
 std::string why_not_stopped(int error, std::string_view status, std::string_view ptrace_scope) {
-  const auto reason = fmt::format("the program may not be stopped ({})", std::strerror(error));
+  auto reason = fmt::format("the program may not be stopped ({})", std::strerror(error));
   if (error != EPERM) return reason;
   if (const auto at = status.find("TracerPid:\t");
       at != std::string_view::npos && at + 11 < status.size() && status[at + 11] != '0')
