@@ -125,7 +125,7 @@ std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64
 }  // namespace
 
 std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut) {
-  lock_guard held(bindings_lock);
+  const inner_lock_guard held(bindings_lock);
   return find_or_bind(record, node, path, cut, own.writer_id);
 }
 

@@ -7,7 +7,7 @@
 namespace heapledger::probe {
 
 // The scope's account for a stack, made or taken back from earlier scopes of its kind if need be; 0 when there is no
-// room.
+// room. With signals blocked.
 std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut);
 // The same when the scope begins, by no thread in particular; with the lock of scopes held, as below.
 std::uint32_t bind_first_account(scope_record& record);

@@ -87,6 +87,7 @@ account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t 
   std::uint32_t account;
   if (own.scopes != nullptr && in_scope(own)) {
     scope_record& record = *own.scopes->current->of;
+    const signals_blocked quiet;
     account = bind_account(own, record, node, path, stack_cut::none);
     if (account == 0) account = record.base_account;
   } else {
