@@ -60,8 +60,8 @@ void hunt::see_counts(double now_s, std::span<const account_counts> all) {
       auto& own = study_of(entry.account, last_s_);
       if (changed && own.is_suspect()) {
         // What has grown may be what was allocated before the last look, where there was as much to free then.
-        const auto& now = plans_[entry.account];
-        own.grew(entry.counts.live_blocks - known.live_blocks, std::min(now.chance(), now.chance_before));
+        const auto& sampled = plans_[entry.account];
+        own.grew(entry.counts.live_blocks - known.live_blocks, std::min(sampled.chance(), sampled.chance_before));
       }
       if (changed || own.is_suspect() || own.living() != 0) own.counts().observe(now_s, activity, entry.counts);
     }
