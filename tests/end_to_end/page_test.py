@@ -24,8 +24,8 @@ class Page(ledger.Case):
             report = ledger.execute([ledger.BIN, "report", "--json", file])
             reports.append(self.write(f"report-{len(reports)}.json", report.out))
         leaks = ledger.execute([ledger.BIN, "leaks", "--json", profile])
-        if leaks.status == 0:
-            reports.append(self.write("leaks.json", leaks.out))
+        self.assertEqual(leaks.status, 0, leaks)
+        reports.append(self.write("leaks.json", leaks.out))
         done = ledger.execute([NODE, os.path.join(UI, "test/browser.mjs"), page, *reports],
                               env={"HOME": self.dir, "CHROMIUM": BROWSER})
         self.assertEqual(done.status, 0, done)
@@ -48,7 +48,7 @@ class Page(ledger.Case):
         self.assert_page_tells(done.files[0])
 
     def test_leaks(self):
-        """Two leaks or more, or as many as there are on a machine that is busy: a suspect is one too."""
+        """On a busy machine a stack may be a suspect still: the page shows whatever verdict there is."""
         done = self.profile([ledger.program("leaks_three_ways"), "4"], "--interval", "20", "--leaks", "--leaks-suspicious", "0.3",
                             "--leaks-access", "0.5", "--leaks-rest", "0.2")
         self.assertEqual(done.status, 0, done)

@@ -61,9 +61,8 @@ constexpr words losses[] = {
     {"pools_full", "pool or stack in a pool", "pools or stacks in pools",
      "could not be shown, because the table of pools was full; other totals are right."},
     {"lives_unknown", "free was", "frees were",
-     "of a block whose time of birth is not known: the block was overwritten at its end, or there was no room; it is "
-     "not "
-     "in the histogram."},
+     "of a block whose time of birth is not known: the block was overwritten at its end, or there was no room; "
+     "it is not in the histogram."},
     {"freers_full", "free was", "frees were",
      "in another scope than the allocation, and not told apart by these scopes, because the table of such pairs was "
      "full; totals are right. Name scopes by kind, not by number."},
