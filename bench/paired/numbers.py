@@ -13,6 +13,7 @@ class Row:
     seconds: float | None = None
     ratios: list = dataclasses.field(default_factory=list)
     ratio: float | None = None
+    fastest_ratio: float | None = None
     cpu_ratio: float | None = None
     peak_bytes: int | None = None
     peak_ratio: float | None = None
@@ -35,6 +36,7 @@ def row(series, bare, limit_seconds):
     pairs = list(zip(series.runs, bare.runs))
     result.ratios = [run.seconds / alone.seconds for run, alone in pairs]
     result.ratio = statistics.median(result.ratios)
+    result.fastest_ratio = min(run.seconds for run in series.runs) / min(run.seconds for run in bare.runs)
     result.cpu_ratio = statistics.median(run.cpu_seconds / alone.cpu_seconds for run, alone in pairs)
     result.seconds = statistics.median(run.seconds for run in series.runs)
     result.peak_bytes = int(statistics.median(run.peak_bytes for run in series.runs))

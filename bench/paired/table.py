@@ -42,14 +42,16 @@ def matrix(results):
 
 
 def details(result):
-    head = ["profiler", "seconds", "time ×", "min..max", "cpu ×", "peak MiB", "peak ×", "more MiB", "file", ""]
+    head = ["profiler", "seconds", "time ×", "min..max", "fastest ×", "cpu ×", "peak MiB", "peak ×", "more MiB", "file",
+            ""]
     rows = []
     for row in result.rows:
         span = f"{ratio(min(row.ratios))}..{ratio(max(row.ratios))}" if row.ratios else ""
         note = row.note or ("whole command" if row.whole else "")
         rows.append([row.profiler, f"{row.seconds:.2f}" if row.seconds is not None else "",
-                     ratio(row.ratio, row.at_least), span, ratio(row.cpu_ratio), mebibytes(row.peak_bytes),
-                     ratio(row.peak_ratio), mebibytes(row.peak_more_bytes, "+"), size(row.file_bytes), note])
+                     ratio(row.ratio, row.at_least), span, ratio(row.fastest_ratio), ratio(row.cpu_ratio),
+                     mebibytes(row.peak_bytes), ratio(row.peak_ratio), mebibytes(row.peak_more_bytes, "+"),
+                     size(row.file_bytes), note])
     return [head, *rows]
 
 
