@@ -259,6 +259,7 @@ account_cell other_account_cell(books& own, std::uint64_t path) {
   }
   recent_accounts::entry& known = own.recent.of(path);
   if (known.path != path) {
+    own.stack.prefetch_node();
     std::uint32_t account = accounts.find(path);
     if (HL_UNLIKELY(account == 0)) account = make_account(own, path);
     look_at_watch();

@@ -47,6 +47,7 @@ HL_COLD void loader_freed() {
     tree.retire(start, end);
   });
   if (!gone) return;
+  tree.forget_retired();
   forget_paths();
   forget_pool_paths();
   lock_guard held(generation_lock);

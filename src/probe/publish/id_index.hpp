@@ -35,15 +35,39 @@ class id_index {
       if (HL_LIKELY((slot ^ tag_of(hash)) >> id_bits == 0) && HL_LIKELY(equal(slot & id_mask))) return slot & id_mask;
     }
   }
-  void prefetch(std::uint64_t hash) const { __builtin_prefetch(&slots_->data[hash >> slots_->shift], 1); }
+  void prefetch(std::uint64_t hash) const {
+    const slots& in = *__atomic_load_n(&slots_, __ATOMIC_ACQUIRE);
+    __builtin_prefetch(&in.data[hash >> in.shift], 1);
+  }
 
   // False: no memory. `hash_of` tells the hash of what was added before.
   template <class HashOf>
   bool add(std::uint64_t hash, std::uint32_t id, HashOf hash_of) {
-    const bool crowded = std::uint64_t{count_} * 8 > (slots_->mask + 1) * 7;
-    if (crowded && !grow(hash_of)) return false;
+    if (crowded() && !grow(hash_of)) return false;
+    put(hash, id);
+    return true;
+  }
+  // The same by parts, where `hash_of` is not to be had for nothing.
+  bool crowded() const { return std::uint64_t{count_} * 8 > (slots_->mask + 1) * 7; }
+  void put(std::uint64_t hash, std::uint32_t id) {
     put(*slots_, hash, id);
     ++count_;
+  }
+
+  // A thread may still be looking something up in the old slots: their address range stays, and reads as empty, which
+  // sends that thread to where the lock and the new slots tell the truth.
+  template <class HashOf>
+  bool grow(const HashOf& hash_of) {
+    const slots* old = slots_;
+    const unsigned bits = old == nullptr ? first_bits : 64 - old->shift + 1;
+    auto* next = static_cast<slots*>(own_piece(sizeof(slots)));
+    auto* data = static_cast<std::uint32_t*>(own_map(sizeof(std::uint32_t) << bits));
+    if (next == nullptr || data == nullptr) return false;
+    *next = {data, (std::uint64_t{1} << bits) - 1, 64 - bits};
+    for (std::uint64_t at = 0; old != nullptr && at <= old->mask; ++at)
+      if (const std::uint32_t id = old->data[at] & id_mask; id != 0) put(*next, hash_of(id), id);
+    __atomic_store_n(&slots_, next, __ATOMIC_RELEASE);
+    if (old != nullptr) give_back(*old);
     return true;
   }
 
@@ -69,22 +93,6 @@ class id_index {
   // The pages read as zeros from now on.
   static void give_back(const slots& from) {
     sys::madvise(from.data, (from.mask + 1) * sizeof(std::uint32_t), MADV_DONTNEED);
-  }
-  // A thread may still be looking something up in the old slots: their address range stays, and reads as empty, which
-  // sends that thread to where the lock and the new slots tell the truth.
-  template <class HashOf>
-  bool grow(HashOf hash_of) {
-    const slots* old = slots_;
-    const unsigned bits = old == nullptr ? first_bits : 64 - old->shift + 1;
-    auto* next = static_cast<slots*>(own_piece(sizeof(slots)));
-    auto* data = static_cast<std::uint32_t*>(own_map(sizeof(std::uint32_t) << bits));
-    if (next == nullptr || data == nullptr) return false;
-    *next = {data, (std::uint64_t{1} << bits) - 1, 64 - bits};
-    for (std::uint64_t at = 0; old != nullptr && at <= old->mask; ++at)
-      if (const std::uint32_t id = old->data[at] & id_mask; id != 0) put(*next, hash_of(id), id);
-    __atomic_store_n(&slots_, next, __ATOMIC_RELEASE);
-    if (old != nullptr) give_back(*old);
-    return true;
   }
 
   slots* slots_ = nullptr;

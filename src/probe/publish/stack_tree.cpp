@@ -2,6 +2,7 @@
 
 #include "probe/base/lock.hpp"
 #include "probe/publish/modules.hpp"
+#include "probe/publish/unloaded_nodes.hpp"
 
 namespace heapledger::probe {
 
@@ -16,13 +17,37 @@ std::uint64_t mix(std::uint64_t value) {
   return (value ^ value >> 32) * 0xd6e8feb86659fd93u;
 }
 
-std::uint64_t hash_of_node(std::uint32_t parent, std::uint32_t place) {
-  return mix(std::uint64_t{parent} << 32 | place);
-}
+// The paths of all nodes, for when their index grows. Parents come first.
+class node_paths {
+ public:
+  node_paths() : count_(segment.header->node_count), paths_(static_cast<std::uint64_t*>(own_map(bytes()))) {
+    if (paths_ == nullptr) return;
+    paths_[0] = root_path;
+    for (std::uint32_t i = 1; i < count_; ++i) {
+      const wire::node& node = segment.nodes[i];
+      paths_[i] = path_below(paths_[node.parent], segment.places[node.place].where & wire::place_address_mask);
+    }
+  }
+  ~node_paths() {
+    if (paths_ != nullptr) own_unmap(paths_, bytes());
+  }
+  node_paths(const node_paths&) = delete;
+  node_paths& operator=(const node_paths&) = delete;
+
+  explicit operator bool() const { return paths_ != nullptr; }
+  std::uint64_t operator()(std::uint32_t node) const { return paths_[node]; }
+
+ private:
+  std::size_t bytes() const { return count_ * sizeof(std::uint64_t); }
+
+  std::uint32_t count_;
+  std::uint64_t* paths_;
+};
 
 }  // namespace
 
 bool stack_tree::create() {
+  cleaned_nodes_ = 0;
   return nodes_.create() && places_.create();
 }
 
@@ -34,10 +59,15 @@ std::uint32_t stack_tree::find_place(std::uint64_t pc) const {
   return places_.find(mix(pc), [pc](std::uint32_t place) { return (segment.places[place].where & key_mask) == pc; });
 }
 
-std::uint32_t stack_tree::find_node(std::uint32_t parent, std::uint32_t place) const {
-  return nodes_.find(hash_of_node(parent, place), [=](std::uint32_t node) {
+std::uint32_t stack_tree::find_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place) const {
+  return nodes_.find(path, [=](std::uint32_t node) {
     return segment.nodes[node].parent == parent && segment.nodes[node].place == place;
   });
+}
+
+void stack_tree::prefetch(const stack_step& step) const {
+  places_.prefetch(mix(step.pc));
+  nodes_.prefetch(step.path);
 }
 
 std::uint32_t stack_tree::add_place(std::uint64_t pc, std::uint64_t module) {
@@ -50,43 +80,41 @@ std::uint32_t stack_tree::add_place(std::uint64_t pc, std::uint64_t module) {
              : 0;
 }
 
-std::uint32_t stack_tree::add_node(std::uint32_t parent, std::uint32_t place) {
+std::uint32_t stack_tree::add_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place) {
   const std::uint32_t fresh = segment.header->node_count;
   if (place == 0 || fresh > id_index::id_mask || !commit(segment.nodes, fresh + 1)) return 0;
+  if (HL_UNLIKELY(nodes_.crowded())) {
+    const node_paths paths;
+    if (!paths || !nodes_.grow(paths)) return 0;
+  }
   segment.nodes[fresh] = {place, parent};
   segment.header->node_count = fresh + 1;
-  return nodes_.add(
-             hash_of_node(parent, place), fresh,
-             [](std::uint32_t node) { return hash_of_node(segment.nodes[node].parent, segment.nodes[node].place); })
-             ? fresh
-             : 0;
+  nodes_.put(path, fresh);
+  return fresh;
 }
 
-HL_COLD void stack_tree::descend(std::uint32_t parent, const std::uint64_t* pcs, std::uint32_t* nodes,
+HL_COLD void stack_tree::descend(std::uint32_t parent, const stack_step* steps, std::uint32_t* nodes,
                                  std::uint32_t count) {
   std::uint32_t places[descend_limit];
-  for (std::uint32_t i = 0; i < count; ++i) places[i] = find_place(pcs[i]);
+  for (std::uint32_t i = 0; i < count; ++i) places[i] = find_place(steps[i].pc);
   std::uint32_t i = 0;
   for (; i < count; parent = nodes[i++])
-    if (nodes[i] = places[i] != 0 ? find_node(parent, places[i]) : 0; nodes[i] == 0) break;
+    if (nodes[i] = places[i] != 0 ? find_node(steps[i].path, parent, places[i]) : 0; nodes[i] == 0) break;
   if (i == count) return;
 
   std::uint16_t modules_of[descend_limit];  // 0 is none; looked up here because a new module takes a lock too
   for (std::uint32_t j = i; j < count; ++j)
     if (places[j] == 0)
-      modules_of[j] = static_cast<std::uint16_t>(modules.find(pcs[j] & ~wire::place_exact_address) + 1);
+      modules_of[j] = static_cast<std::uint16_t>(modules.find(steps[j].pc & ~wire::place_exact_address) + 1);
   const inner_lock_guard held(lock_);
   for (std::uint32_t j = i; j < count; ++j)
-    if (places[j] == 0 && (places[j] = find_place(pcs[j])) == 0) places[j] = add_place(pcs[j], modules_of[j]);
-  // What is added comes one after the other, so that its places in the index are known before: fetch them together.
-  for (std::uint32_t j = i, above = parent, fresh = segment.header->node_count; j < count; ++j, above = fresh++)
-    nodes_.prefetch(hash_of_node(above, places[j]));
+    if (places[j] == 0 && (places[j] = find_place(steps[j].pc)) == 0) places[j] = add_place(steps[j].pc, modules_of[j]);
   bool may_be_there = true;  // another thread may have been faster; its entry may even be only in a newer index
   for (; i < count; parent = nodes[i++]) {
-    nodes[i] = may_be_there ? find_node(parent, places[i]) : 0;
+    nodes[i] = may_be_there ? find_node(steps[i].path, parent, places[i]) : 0;
     may_be_there = nodes[i] != 0;
     if (may_be_there) continue;
-    nodes[i] = add_node(parent, places[i]);
+    nodes[i] = add_node(steps[i].path, parent, places[i]);
     if (nodes[i] != 0) continue;
     count_loss(wire::loss::nodes_full);
     nodes[i] = parent;
@@ -100,6 +128,18 @@ void stack_tree::retire(std::uint64_t start, std::uint64_t end) {
     const std::uint64_t pc = where & wire::place_address_mask & ~wire::place_exact_address;
     if (pc >= start && pc <= end) __atomic_store_n(&where, where | wire::place_unloaded, __ATOMIC_RELAXED);
   }
+}
+
+void stack_tree::forget_retired() {
+  const lock_guard held(lock_);
+  if (segment.header->node_count < cleaned_nodes_ + few_nodes) return;
+  const unloaded_nodes gone;
+  const node_paths paths;
+  if (!gone || !paths) return;  // they are found, and passed over
+  nodes_.clear();
+  for (std::uint32_t i = 1; i < segment.header->node_count; ++i)
+    if (!gone.of(i)) nodes_.put(paths(i), i);
+  cleaned_nodes_ = segment.header->node_count;
 }
 
 }  // namespace heapledger::probe

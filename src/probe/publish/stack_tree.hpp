@@ -5,31 +5,45 @@
 #include "probe/base/attributes.hpp"
 #include "probe/publish/id_index.hpp"
 #include "probe/publish/segment.hpp"
+#include "probe/publish/stack_path.hpp"
 
 namespace heapledger::probe {
+
+// One return address of a stack, and the path of the stack up to there.
+struct stack_step {
+  std::uint64_t pc;
+  std::uint64_t path;
+};
 
 class stack_tree {
  public:
   static constexpr std::uint32_t descend_limit = 32;
+  static constexpr std::uint32_t few_nodes = 256;
 
   bool create();
   void reset();  // after fork: the lock may be held by a thread that is not here
 
-  // The nodes of `count` (at most descend_limit) return addresses, each below the one before and the first below
-  // `parent`; added if need be. When the tree is full: the last node there is. Signals are blocked by the caller.
-  HL_COLD void descend(std::uint32_t parent, const std::uint64_t* pcs, std::uint32_t* nodes, std::uint32_t count);
+  // The nodes of `count` (at most descend_limit) steps, each below the one before and the first below `parent`; added
+  // if need be. When the tree is full: the last node there is. Signals are blocked by the caller.
+  HL_COLD void descend(std::uint32_t parent, const stack_step* steps, std::uint32_t* nodes, std::uint32_t count);
+  // What descend will look for.
+  void prefetch(const stack_step& step) const;
 
   // Places in [start, end) stay what they were; the same addresses will be other places.
   void retire(std::uint64_t start, std::uint64_t end);
+  // After all of that: nodes there are not looked for again. They have the paths of what comes in their place, and
+  // would stand in its way, more of them each time that a library is loaded anew; a few may.
+  void forget_retired();
 
  private:
   std::uint32_t find_place(std::uint64_t pc) const;
   std::uint32_t add_place(std::uint64_t pc, std::uint64_t module);
-  std::uint32_t find_node(std::uint32_t parent, std::uint32_t place) const;
-  std::uint32_t add_node(std::uint32_t parent, std::uint32_t place);
+  std::uint32_t find_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place) const;
+  std::uint32_t add_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place);
 
-  id_index nodes_;
+  id_index nodes_;  // by their paths: where each node of a stack will be is known before the first is found
   id_index places_;
+  std::uint32_t cleaned_nodes_ = 0;  // how many there were when those that are gone were forgotten
   std::uint32_t lock_ = 0;
 };
 

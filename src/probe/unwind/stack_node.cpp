@@ -11,19 +11,27 @@ std::uint64_t stack_walk::limited_path() const {
   return path;
 }
 
+void stack_walk::prefetch_node() const {
+  if (depth_limit_ != 0) return;
+  const known_frame* frame = top_;
+  for (std::uint32_t i = 0; i < stack_tree::descend_limit && frame != root() && frame->node == 0; ++i, --frame)
+    tree.prefetch({frame->pc, frame->path});
+}
+
 std::uint32_t stack_walk::node() {
   known_frame* next = outermost_counted();
   if (depth_limit_ == 0)
     for (next = top_ + 1; next != root() + 1 && next[-1].node == 0;) --next;
   std::uint32_t node = depth_limit_ == 0 ? next[-1].node : 0;
+  std::uint64_t path = depth_limit_ == 0 ? next[-1].path : root_path;
   constexpr std::uint32_t batch = stack_tree::descend_limit;
-  std::uint64_t pcs[batch];
+  stack_step steps[batch];
   std::uint32_t nodes[batch];
   while (next <= top_) {
     const auto left = static_cast<std::uint64_t>(top_ + 1 - next);
     const std::uint32_t count = left < batch ? static_cast<std::uint32_t>(left) : batch;
-    for (std::uint32_t i = 0; i < count; ++i) pcs[i] = next[i].pc;
-    tree.descend(node, pcs, nodes, count);
+    for (std::uint32_t i = 0; i < count; ++i) steps[i] = {next[i].pc, path = path_below(path, next[i].pc)};
+    tree.descend(node, steps, nodes, count);
     node = nodes[count - 1];
     for (std::uint32_t i = 0; depth_limit_ == 0 && i < count; ++i) next[i].node = nodes[i];
     next += count;

@@ -12,6 +12,7 @@
 // Reads no memory that a full walk would not read, takes no lock, and is used by one thread at a time.
 #pragma once
 
+#include "probe/publish/stack_path.hpp"
 #include "probe/unwind/step.hpp"
 
 namespace heapledger::probe {
@@ -62,8 +63,6 @@ enum class stack_cut : std::uint8_t { none, depth, no_rule, bounds };
 
 class stack_walk {
  public:
-  static constexpr std::uint64_t root_path = 0x243f6a8885a308d3;
-
   // `memory` holds initial_bytes() zeroed bytes.
   void init(void* memory, std::uint32_t depth_limit, bool frame_pointers);
   static std::size_t initial_bytes();
@@ -103,18 +102,14 @@ class stack_walk {
     return {top_->pc, top_->rsp, outer.rsp, outer.path, innermost_word_, plain_count_};
   }
 
-  // Of the last walk: its path, the same for the same stack and, but for one chance in 2^64, different for others; its
-  // node in the stack tree, added if need be, for which signals must be blocked; whether and why it ends early.
+  // Of the last walk: its path; its node in the stack tree, added if need be, for which signals must be blocked;
+  // whether and why it ends early.
   std::uint64_t path() const { return HL_LIKELY(depth_limit_ == 0) ? top_->path : limited_path(); }
   std::uint32_t node();
+  void prefetch_node() const;  // what node() will wait for
   stack_cut cut() const { return too_deep() ? stack_cut::depth : cut_; }
 
  private:
-  static std::uint64_t path_below(std::uint64_t path, std::uint64_t pc) {
-    path = (path ^ pc) * 0x9e3779b97f4a7c15u;
-    return path ^ path >> 32;
-  }
-
   // The innermost of the words, from the given one outward, that is not what it was; words_ itself never is. Inner
   // words first: each read is justified by the words before it.
   HL_HOT static const stack_read* innermost_change(const stack_read* word) {
