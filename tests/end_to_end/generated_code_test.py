@@ -4,6 +4,7 @@ call but the next allocator's, and reach thread-local storage without asking the
 import os
 import re
 import subprocess
+import tempfile
 import unittest
 
 import ledger
@@ -93,8 +94,10 @@ class GeneratedCode(unittest.TestCase):
         """What a thread does in scopes, as it is executed: no instruction that locks the bus, no system call, and as many
         instructions with 64 scopes in turn as with two."""
         rounds = 64
-        env = ledger.plain_environment({"LD_PRELOAD": PROBE, "HEAPLEDGER_OUTPUT": "/dev/null"})
-        done = ledger.execute([ledger.program("locked_steps"), ledger.program("scope_steps"), "steps", str(rounds)], env=env)
+        with tempfile.TemporaryDirectory(prefix="heapledger-test.") as folder:
+            env = ledger.plain_environment({"LD_PRELOAD": PROBE, "HEAPLEDGER_OUTPUT": os.path.join(folder, "%p.hlp")})
+            done = ledger.execute([ledger.program("locked_steps"), ledger.program("scope_steps"), "steps", str(rounds)],
+                                  env=env)
         self.assertEqual(done.status, 0, done)
         stretches = [tuple(map(int, line.split())) for line in done.out.decode().splitlines()]
         outside, switch, inside, limited, below, counted, two, five, many = (steps for steps, _ in stretches)
