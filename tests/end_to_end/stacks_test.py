@@ -99,6 +99,30 @@ class Stacks(ledger.Case):
             with self.subTest(mode=mode):
                 self.checked("signals", mode)
 
+    def test_interrupted_at_every_instruction(self):
+        """A handler that allocates, and comes at each instruction of an event in turn, spoils no later stack: neither when
+        it returns nor when it leaves by siglongjmp. The size of each allocation tells its stack."""
+        for mode in ("return", "leave"):
+            with self.subTest(mode=mode):
+                done = self.profile([ledger.program("interrupted_steps"), ledger.program("interrupted_events"), mode])
+                self.assertEqual((done.status, done.err), (0, b""), done)
+                handled = int(done.out)
+                self.assertGreater(handled, 500, "instructions")
+                r, = [r for r in done.reports if r["process"]["exe"].endswith("events")]
+                seen = 0
+                for stack in r["stacks"]:
+                    names = ledger.functions(stack)
+                    if names[0] == "site_leaf":
+                        ways = [int(name[-1]) for name in reversed(names) if name.startswith("way_")]
+                        self.assertEqual(len(ways), 6, names)
+                        bytes_each = 1000 + sum(way << 2 * (5 - level) for level, way in enumerate(ways))
+                        self.assertEqual(stack["allocated_bytes"], bytes_each * stack["allocations"], names)
+                        seen += 1
+                    elif names[0] == "site_handler":
+                        self.assertEqual(stack["allocated_bytes"], 77 * stack["allocations"], names)
+                self.assertGreater(seen, 1000, "stacks")
+                self.assertEqual(r["profiler"]["losses"], {})
+
     def test_frame_pointers(self):
         """Built with frame pointers, the walk along them sees our functions too."""
         done = self.profile([ledger.program("shapes_frames.fp"), "100"], "--stacks", "fp")

@@ -85,6 +85,7 @@ books* usable_books(const void* at) {
   if (own == nullptr) return register_thread();
   while (books::busy(own->generation)) {
     if (abandoned(*own, at)) {
+      own->stack.forget();  // the event may have been at it
       mend_scopes(*own);
       break;
     }
