@@ -25,7 +25,7 @@ class Defects(WatchCase):
         self.assertEqual(self.app("churn", 1, 100_000, 200), 0)
         # And that the test can see one: a suspect's allocation takes the lock.
         with self.assertRaisesRegex(AssertionError, f"status -{signal.SIGKILL:d}"):
-            self.app("churn", 0, 1, 5000)
+            self.app("alloc", "m", 0, 1, 5000, 64)
 
     def test_02_sizes_of_more_than_32_bits(self):
         self.begin()
@@ -169,12 +169,12 @@ class Defects(WatchCase):
         self.assertEqual({key: status_of(self.app.process.pid)[key] for key in keys}, before)
         self.assertEqual(len(os.listdir(f"/proc/{self.app.process.pid}/fd")), 3)
 
-    def watched_run(self, name, good, *options):
+    def watched_run(self, name, good, *options, arguments=()):
         """A program of the corpus under the watch, for longer where the machine let it do too little."""
         profile = self.path(f"{name}.hlp")
         for seconds in (5, 15, 60):
             done = ledger.execute([ledger.BIN, "run", "-q", "-f", "-o", profile, "--interval", "20", "--leaks", *options, "--",
-                                   ledger.program("leaks_" + name), str(seconds)])
+                                   ledger.program("leaks_" + name), str(seconds), *arguments])
             self.assertEqual(done.status, 0, done)
             report = json.loads(ledger.execute([ledger.BIN, "leaks", "--json", profile]).out)
             if good(report):
@@ -192,7 +192,8 @@ class Defects(WatchCase):
         """A hasty verdict is taken back by an access; lines, intervals, suppressions, JSON. An acquittal ends: leaks_hunt.an_acquittal_ends
         of unit_tests."""
         profile, report = self.watched_run("growing_cache", lambda report: report["taken_back"] > 0 and report["leaks"],
-                                           "--leaks-suspicious", "0.3", "--leaks-access", "0.05", "--leaks-rest", "0.05")
+                                           "--leaks-suspicious", "0.3", "--leaks-access", "0.05", "--leaks-rest", "0.05",
+                                           arguments=["0.5"])
         entry, = [leak for leak in report["leaks"] if "remember" in ledger.functions(leak)]
         self.assertLessEqual(entry["bytes_low"], entry["bytes_high"])
         frame = next(f for f in entry["frames"] if f["function"] == "remember()")
