@@ -31,6 +31,21 @@ class Clear(ledger.Case):
         self.run_fails(127, self.path("missing"), says=["missing"])
         self.run_fails(127, "no-such-program", says=["no-such-program"], env={"PATH": ""})
 
+    def test_preloaded_without_a_place_for_the_profile(self):
+        """A bare LD_PRELOAD: the program runs; a place that was asked for and cannot be had is named."""
+        def preloaded(output):
+            return ledger.execute(["/bin/echo", "-n", "out"], env={"LD_PRELOAD": ledger.PROBE, "HEAPLEDGER_OUTPUT": output})
+
+        done = preloaded(self.path("no such folder/%e.hlp"))
+        self.assertEqual((done.status, done.out), (0, b"out"))
+        line, = done.err.decode().splitlines()
+        for word in ("heapledger: ", self.path("no such folder/echo.hlp"), "cannot be created"):
+            self.assertIn(word, line)
+        devices = sorted(os.listdir("/dev"))
+        done = preloaded("/dev/null")
+        self.assertEqual((done.status, done.out, done.err), (0, b"out", b""))
+        self.assertEqual(sorted(os.listdir("/dev")), devices)
+
     def test_not_executable(self):
         self.run_fails(126, self.write("plain", "text"), says=["plain"])
         self.run_fails(126, self.dir, says=[self.dir])

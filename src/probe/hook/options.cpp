@@ -1,6 +1,7 @@
 #include "probe/hook/options.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <cstring>
@@ -83,11 +84,18 @@ void read_program(options& out) {
   writer(out.program, sizeof out.program).put(slash != nullptr ? slash + 1 : out.exe);
 }
 
+bool is_device(const char* path) {
+  struct stat found {};
+  return sys::call(__NR_stat, sys::word(path), sys::word(&found)) == 0 && S_ISCHR(found.st_mode);
+}
+
 void read_place(options& out) {
   const char* session = variable("HEAPLEDGER_SESSION");
   const char* pattern = variable("HEAPLEDGER_OUTPUT");
   out.session = session != nullptr && *session != 0;
-  const char* wanted = out.session ? session : pattern != nullptr && *pattern != 0 ? pattern : "heapledger.%e.%p.hlp";
+  out.wished = !out.session && pattern != nullptr && *pattern != 0;
+  out.device = out.wished && is_device(pattern);
+  const char* wanted = out.session ? session : out.wished ? pattern : "heapledger.%e.%p.hlp";
   writer place(out.place, sizeof out.place);
   if (*wanted != '/') {  // the program may change its directory before it forks
     char here[options::path_capacity];
@@ -177,6 +185,19 @@ bool segment_path(const options& from, unsigned attempt, char* path) {
     out.number(attempt);
   }
   return out.finish();
+}
+
+HL_COLD void complain_of_place(const options& from) {
+  char text[options::path_capacity + 128];
+  writer out(text, sizeof text);
+  char path[options::path_capacity];
+  out.put("heapledger: ");
+  out.put(segment_path(from, 0, path) ? path : "HEAPLEDGER_OUTPUT");
+  out.put(": cannot be created, or there is no room: ");
+  out.put(from.program);
+  out.put(" runs without a profile\n");
+  out.finish();
+  sys::call(__NR_write, 2, sys::word(text), std::strlen(text));
 }
 
 }  // namespace heapledger::probe

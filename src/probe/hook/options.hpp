@@ -18,6 +18,8 @@ struct options {
   bool lifetimes = false;
   int snapshot_signal = 0;
   bool session = false;  // `place` is a directory, else a file name pattern
+  bool wished = false;   // that pattern was given, so that it matters if nothing can be made there
+  bool device = false;  // and names a device, as /dev/null: then the books are kept in memory, and for the program only
   char place[path_capacity] = {};
   char program[256] = {};
   char exe[path_capacity] = {};
@@ -27,5 +29,8 @@ void read_options(options& out);
 
 // Writes the name of the attempt-th segment file to try into `out` (path_capacity bytes); false when it does not fit.
 bool segment_path(const options& from, unsigned attempt, char* out);
+
+// One line to standard error: there will be no profile.
+void complain_of_place(const options& from);
 
 }  // namespace heapledger::probe

@@ -85,8 +85,9 @@ bool open_books(bool forked) {
   char path[options::path_capacity];
   segment_options wanted{path, chosen.stacks, chosen.depth_limit, forked, state.lifetimes};
   constexpr unsigned attempts = 64;
-  bool open = false;
-  for (unsigned attempt = 0; attempt < attempts && !open; ++attempt) {
+  if (chosen.device) wanted.path = nullptr;
+  bool open = chosen.device && create_segment(wanted);
+  for (unsigned attempt = 0; attempt < attempts && !open && !chosen.device; ++attempt) {
     if (!segment_path(chosen, attempt, path)) return false;
     open = create_segment(wanted);
     if (!open && sys::call(__NR_access, sys::word(path), 0) != 0) return false;  // not because it exists
@@ -155,6 +156,7 @@ HL_COLD void begin() {
   draw_key();
   find_loader();
   if (!chosen.selected || !await_thread_ends() || !open_books(false)) {
+    if (chosen.selected && chosen.wished) complain_of_place(chosen);
     drop_segment();
     set(stage::off);
     return;

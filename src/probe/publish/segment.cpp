@@ -88,6 +88,14 @@ std::uint64_t budget_bytes() {
   return budget;
 }
 
+int open_segment_file(const char* path) {
+  if (path != nullptr) return sys::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  return static_cast<int>(sys::call(__NR_memfd_create, sys::word("heapledger"), 1 /* MFD_CLOEXEC */));
+}
+void remove_segment_file(const char* path) {
+  if (path != nullptr) sys::unlink(path);
+}
+
 template <class T>
 void view(table<T>& out, char* base, const wire::region& region) {
   out = {reinterpret_cast<T*>(base + region.offset), static_cast<std::uint32_t>(region.capacity), 0};
@@ -129,14 +137,14 @@ bool create_segment(const segment_options& options) {
   while (bytes > budget && wanted.halve()) bytes = lay_out(layout, wanted, options.lifetimes);
   if (bytes > budget) return false;
 
-  const int fd = sys::open(options.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int fd = open_segment_file(options.path);
   if (fd < 0) return false;
   char* base = nullptr;
   if (sys::ftruncate(fd, bytes) == 0 && sys::fallocate(fd, 0, wire::header_bytes) != -28 /* ENOSPC */)
     base = static_cast<char*>(sys::mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd));
   sys::close(fd);
   if (base == nullptr) {
-    sys::unlink(options.path);
+    remove_segment_file(options.path);
     return false;
   }
   sys::madvise(base, bytes, MADV_DONTDUMP);
@@ -144,7 +152,7 @@ bool create_segment(const segment_options& options) {
   auto& header = *reinterpret_cast<wire::segment_header*>(base);
   if (sys::madvise(base, wire::header_bytes, advice_populate_write) == -12 /* ENOMEM */) {
     sys::munmap(base, bytes);
-    sys::unlink(options.path);
+    remove_segment_file(options.path);
     return false;
   }
   header = layout;
@@ -181,7 +189,7 @@ bool create_segment(const segment_options& options) {
                     commit(segment.errors, 1) && commit(segment.scopes, 1) && commit(segment.freers, 1);
   if (!room) {
     drop_segment();
-    sys::unlink(options.path);
+    remove_segment_file(options.path);
     return false;
   }
   header.node_count = header.place_count = header.account_count = header.thread_count = header.scope_count = 1;
