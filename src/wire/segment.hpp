@@ -92,8 +92,9 @@ struct alignas(64) freer {
 static_assert(sizeof(freer) == 64);
 
 // A stack is a path of nodes to the root, node 0. Parents come before their children. A node is the place of a return
-// address below its parent; place 0 is none. `where` is the return address in its low 48 bits, the module (index + 1)
-// that held it in bits 48..62, and bit 63 once that module was unloaded.
+// address below its parent; place 0 is none. Nodes of one place and parent may be several, and mean the same. `where`
+// is the return address in its low 48 bits, the module (index + 1) that held it in bits 48..62, and bit 63 once that
+// module was unloaded.
 struct node {
   std::uint32_t place;
   std::uint32_t parent;

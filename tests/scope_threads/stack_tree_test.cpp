@@ -1,4 +1,4 @@
-// The tree of stacks and the table of rules, which all threads share, against plain maps.
+// The tree of stacks, its indexes and the table of rules, which all threads share, against plain maps.
 #include "probe/publish/stack_tree.hpp"
 
 #include <dlfcn.h>
@@ -7,6 +7,7 @@
 
 #include <array>
 #include <map>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -51,7 +52,7 @@ std::vector<std::uint32_t> nodes_of(const stack& pcs) {
   std::uint64_t path = root_path;
   for (const std::uint64_t pc : pcs) steps.push_back({pc, path = path_below(path, pc)});
   std::vector<std::uint32_t> nodes(pcs.size());
-  tree.prefetch(steps.back());
+  tree.prefetch(pcs.back());
   tree.descend(0, steps.data(), nodes.data(), static_cast<std::uint32_t>(pcs.size()));
   return nodes;
 }
@@ -97,6 +98,93 @@ TEST(stack_tree, one_node_for_each_stack_whoever_adds_it_and_however_the_index_g
     for (const auto& [pcs, node] : of_thread) ASSERT_EQ(all.try_emplace(pcs, node).first->second, node);
   EXPECT_EQ(segment.header->node_count, all.size() + 1);
   EXPECT_GT(all.size(), 30'000u);
+}
+
+TEST(stack_tree, what_is_appended_stands_beside_what_is_descended) {
+  begin_probe_world("stack_tree");
+  const auto all_places = [] {
+    stack all;
+    for (std::size_t depth = 0; depth < stack_tree::descend_limit; ++depth)
+      for (unsigned way = 0; way < 3; ++way) all.push_back(own_code().start + 64 * (depth + 1) + way * 16);
+    return all;
+  }();
+  EXPECT_EQ(tree.append(0, all_places.data(), 2), 0u) << "of places that nobody knows";
+  for (const std::uint64_t pc : all_places) nodes_of({pc});
+  constexpr unsigned thread_count = 4, stacks_each = 4000;
+  std::array<std::vector<std::pair<stack, std::uint32_t>>, thread_count> added;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < thread_count; ++t)
+    threads.emplace_back([&added, t] {
+      std::mt19937 random(t);
+      for (unsigned i = 0; i < stacks_each; ++i) {
+        const stack pcs = random_stack(random);
+        if (t % 2 == 0) nodes_of(pcs);
+        const auto outer = random() % pcs.size();  // so much of it has its nodes already
+        const std::uint32_t parent =
+            outer == 0 ? 0 : nodes_of({pcs.begin(), pcs.begin() + static_cast<std::ptrdiff_t>(outer)}).back();
+        const std::uint32_t node = tree.append(parent, &pcs[outer], static_cast<std::uint32_t>(pcs.size() - outer));
+        ASSERT_NE(node, 0u);
+        added[t].emplace_back(pcs, node);
+      }
+    });
+  for (std::thread& each : threads) each.join();
+  for (const auto& of_thread : added)
+    for (const auto& [pcs, innermost] : of_thread) {
+      std::uint32_t node = innermost;
+      for (auto pc = pcs.rbegin(); pc != pcs.rend(); node = segment.nodes[node].parent, ++pc) {
+        ASSERT_LT(segment.nodes[node].parent, node);
+        ASSERT_EQ(segment.places[segment.nodes[node].place].where & wire::place_address_mask, *pc);
+      }
+      ASSERT_EQ(node, 0u);
+    }
+  // The index knows nothing of it, and is in order when unloaded code is forgotten.
+  const stack some = added[0].front().first;
+  const auto before = nodes_of(some);
+  tree.retire(own_code().start + 64, own_code().start + 64 + 15);
+  tree.forget_retired();
+  if (some.front() != own_code().start + 64) EXPECT_EQ(nodes_of(some), before);
+  std::mt19937 random(99);
+  for (int i = 0; i < 2000; ++i) {
+    const stack pcs = random_stack(random);
+    const auto nodes = nodes_of(pcs);
+    ASSERT_EQ(nodes_of(pcs), nodes);
+    expect_right(pcs, nodes);
+  }
+}
+
+TEST(id_index, threads_that_add_the_same_without_a_lock_agree) {
+  begin_probe_world("id_index");
+  constexpr unsigned thread_count = 4, hash_count = 30'000;
+  static constexpr auto hash_of = [](std::uint32_t id) { return (id % hash_count + 1) * 0x9e3779b97f4a7c15u; };
+  id_index index;
+  ASSERT_TRUE(index.create());
+  std::mutex lock;
+  std::array<std::vector<std::uint32_t>, thread_count> found;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < thread_count; ++t)
+    threads.emplace_back([&, t] {
+      for (std::uint32_t i = 1; i <= hash_count; ++i) {
+        const std::uint32_t mine = t * hash_count + i;
+        const std::uint64_t hash = hash_of(mine);
+        const auto equal = [hash](std::uint32_t id) { return hash_of(id) == hash; };
+        std::uint32_t has = index.add_unlocked(hash, mine, equal);
+        if (has == 0) {
+          const std::lock_guard held(lock);
+          has = index.find(hash, equal);
+          if (has == 0) {
+            ASSERT_TRUE(index.add(hash, mine, hash_of));
+            has = mine;
+          }
+        }
+        found[t].push_back(has);
+      }
+    });
+  for (std::thread& each : threads) each.join();
+  for (unsigned t = 1; t < thread_count; ++t) EXPECT_EQ(found[t], found[0]);
+  for (std::uint32_t i = 1; i <= hash_count; ++i) {
+    const std::uint64_t hash = hash_of(i);
+    ASSERT_EQ(index.find(hash, [hash](std::uint32_t id) { return hash_of(id) == hash; }), found[0][i - 1]);
+  }
 }
 
 TEST(stack_tree, code_that_took_the_place_of_other_code_has_nodes_of_its_own) {

@@ -31,10 +31,11 @@ std::uint32_t add_account(segment_builder& builder, std::uint32_t node, std::uin
 TEST(collect_scopes, accounts_of_one_kind_and_stack_are_one) {
   segment_builder builder;
   const auto request = builder.add_scope(0, "request"), query = builder.add_scope(request, "query");
-  const auto here = builder.add_node(0, 0x1000), there = builder.add_node(0, 0x2000);
+  const auto here = builder.add_node(0, 0x1000), again = builder.add_node(0, 0x1000);
+  const auto there = builder.add_node(0, 0x2000);
   add_account(builder, here, 0, 1);
   const auto first = add_account(builder, here, query, 2);
-  const auto second = add_account(builder, here, query, 3);  // of a query that ran at the same time
+  const auto second = add_account(builder, again, query, 3);  // of a query that ran at the same time
   add_account(builder, there, query, 4);
   add_account(builder, here, request, 5);
   builder.errors.push_back({wire::error_kind::double_free, second, 1});
@@ -127,7 +128,7 @@ TEST(collect_scopes, paths_take_bounded_memory) {
   segment_builder builder;
   std::uint32_t deep = 0;
   for (int i = 0; i < 64; ++i) deep = builder.add_scope(deep, "deeper");
-  for (std::uint32_t i = 0; i < 300'000; ++i) add_account(builder, i, deep, 1);
+  for (std::uint32_t i = 0; i < 300'000; ++i) add_account(builder, builder.add_node(0, i + 2), deep, 1);
   EXPECT_THROW(collected(builder), input_error);
 }
 

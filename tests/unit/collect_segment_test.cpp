@@ -186,6 +186,20 @@ TEST(collect_segment, one_location_for_a_place_that_many_stacks_share) {
   EXPECT_EQ(result.locations.size(), 3u);
 }
 
+TEST(collect_segment, nodes_of_one_place_and_parent_are_one) {
+  segment_builder builder;
+  const auto outer = builder.add_node(0, 0x1000), again = builder.add_node(0, 0x1000);
+  const auto inner = builder.add_node(outer, 0x2000), same = builder.add_node(again, 0x2000);
+  const auto other = builder.add_node(again, 0x3000);
+  for (const auto node : {inner, same, other}) builder.accounts[builder.add_account(node)].allocations = 1;
+  const auto result = collected(builder);
+  EXPECT_EQ(result.nodes.size(), 4u);
+  ASSERT_EQ(result.stacks.size(), 3u);
+  EXPECT_EQ(result.stacks[0].node, result.stacks[1].node);
+  EXPECT_NE(result.stacks[0].node, result.stacks[2].node);
+  EXPECT_EQ(result.nodes[result.stacks[2].node].parent, result.nodes[result.stacks[0].node].parent);
+}
+
 TEST(collect_segment, nodes_that_are_not_there_yet_do_not_break_a_stack) {
   segment_builder builder;
   const auto blank = builder.add_node(builder.add_node(0, 0x1000), 0);

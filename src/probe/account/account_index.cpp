@@ -7,14 +7,16 @@ namespace heapledger::probe {
 constinit account_index accounts;
 
 void account_index::forget_unloaded() {
-  ids_.clear();
-  const unloaded_nodes unloaded;
-  if (!unloaded) return;  // stacks get second accounts of the same node
-  for (std::uint32_t i = 1; i < segment.header->account_count; ++i) {
-    const wire::account_key& key = segment.account_keys[i];
-    const bool of_scope = (key.owner & wire::owner_in_scope) != 0;  // found by scope/
-    if (!of_scope && !unloaded.of(key.node)) add(key.path, i);
-  }
+  ids_.clear([this] {
+    const unloaded_nodes unloaded;
+    if (!unloaded) return;  // stacks get second accounts
+    const std::uint32_t count = __atomic_load_n(&segment.header->account_count, __ATOMIC_ACQUIRE);
+    for (std::uint32_t i = 1; i < count; ++i) {
+      const wire::account_key& key = segment.account_keys[i];
+      const bool of_scope = (key.owner & wire::owner_in_scope) != 0;  // found by scope/
+      if (key.path != 0 && !of_scope && !unloaded.of(key.node)) add(key.path, i);
+    }
+  });
 }
 
 }  // namespace heapledger::probe

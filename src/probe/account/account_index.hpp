@@ -19,6 +19,12 @@ class account_index {
     return ids_.find(path, [path](std::uint32_t account) { return segment.account_keys[account].path == path; });
   }
 
+  // The account that the path has now: this one, unless another thread was faster. Takes no lock; 0: add() it.
+  std::uint32_t add_unlocked(std::uint64_t path, std::uint32_t account) {
+    return ids_.add_unlocked(path, account,
+                             [path](std::uint32_t known) { return segment.account_keys[known].path == path; });
+  }
+
   // The caller serialises these. False: no memory.
   bool add(std::uint64_t path, std::uint32_t account) {
     return ids_.add(path, account, [](std::uint32_t known) { return segment.account_keys[known].path; });

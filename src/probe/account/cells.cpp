@@ -21,7 +21,8 @@ constexpr unsigned bits_step = 2;
 constexpr std::uint32_t shared_run = 64;
 
 constinit std::uint32_t cells_lock = 0;
-constinit std::uint32_t accounts_lock = 0;
+constinit std::uint32_t accounts_lock = 0;  // of the index
+constinit std::uint32_t room_lock = 0;
 constinit wire::cell* free_tables[largest_bits + 1] = {};  // linked by `allocations` of their first, free, cell
 constinit std::uint32_t shared_next = 0;
 constinit std::uint32_t shared_left = 0;
@@ -141,7 +142,7 @@ wire::cell& lost_cell() {
 }  // namespace
 
 void reset_cells() {
-  cells_lock = accounts_lock = 0;
+  cells_lock = accounts_lock = room_lock = 0;
   for (wire::cell*& table : free_tables) table = nullptr;
   shared_next = shared_left = 0;
   moved_out_ready = false;
@@ -174,17 +175,24 @@ HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
 
 namespace {
 
-// With the lock held; 0 when the table is full.
+HL_COLD bool make_room(std::uint32_t count) {
+  lock_guard held(room_lock);
+  if (count <= tag::account_limit && commit(segment.accounts, count) && commit(segment.account_keys, count))
+    return true;
+  count_loss(wire::loss::accounts_full);
+  return false;
+}
+
+// 0 when the table is full. Takes no lock; until the key is written the account is one of no stack, and empty.
 std::uint32_t add_account(const wire::account_key& key) {
-  wire::segment_header& header = *segment.header;
-  const std::uint32_t fresh = header.account_count;
-  if (fresh >= tag::account_limit || !commit(segment.accounts, fresh + 1) || !commit(segment.account_keys, fresh + 1)) {
-    count_loss(wire::loss::accounts_full);
-    return 0;
-  }
+  std::uint32_t& total = segment.header->account_count;
+  std::uint32_t fresh = __atomic_load_n(&total, __ATOMIC_RELAXED);
+  do {
+    const bool room = has_room(segment.accounts, fresh + 1) && has_room(segment.account_keys, fresh + 1);
+    if (HL_UNLIKELY(!room || fresh >= tag::account_limit) && !make_room(fresh + 1)) return 0;
+  } while (!__atomic_compare_exchange_n(&total, &fresh, fresh + 1, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
   segment.account_keys[fresh] = key;
   segment.accounts[fresh].peak_epoch = peak_epoch;
-  __atomic_store_n(&header.account_count, fresh + 1, __ATOMIC_RELEASE);
   return fresh;
 }
 
@@ -201,26 +209,49 @@ void count_cut(stack_cut cut) {
   }
 }
 
-// A new account, unless another thread was faster.
-HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
-  const signals_blocked quiet;
-  const std::uint32_t node = own.stack.node();
-  const inner_lock_guard held(accounts_lock);
+// Where the index has no place for it yet, or is not to be added to just now.
+HL_COLD std::uint32_t index_account(std::uint64_t path, std::uint32_t account) {
+  const lock_guard held(accounts_lock);
   if (const std::uint32_t found = accounts.find(path); found != 0) return found;
+  if (accounts.add(path, account)) return account;
+  count_loss(wire::loss::accounts_full);
+  return 0;
+}
+
+HL_COLD std::uint32_t descend(books& own) {
+  const signals_blocked quiet;
+  return own.stack.node();
+}
+
+std::uint32_t recent_node(const books& own) {
+  return own.recent_account < tag::account_limit ? segment.account_keys[own.recent_account].node : 0;
+}
+
+// A new account, unless another thread was faster. Mostly without a lock or a system call: in a large program each
+// twentieth allocation may come this way.
+HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
+  std::uint32_t node = own.stack.append_node(recent_node(own));
+  if (HL_UNLIKELY(node == 0)) node = descend(own);
   const std::uint32_t fresh = add_account({node, 0, 0, own.writer_id, path});
   if (fresh == 0) return 0;
-  if (!accounts.add(path, fresh)) {
-    count_loss(wire::loss::accounts_full);
-    return 0;
-  }
-  count_cut(own.stack.cut());
-  return fresh;
+  std::uint32_t account = accounts.add_unlocked(path, fresh);
+  if (HL_UNLIKELY(account == 0)) account = index_account(path, fresh);
+  if (account == fresh)
+    count_cut(own.stack.cut());
+  else
+    segment.account_keys[fresh] = {};  // nobody's for good
+  return account;
+}
+
+bool same_stack(std::uint32_t a, std::uint32_t b) {
+  for (; a != b; a = segment.nodes[a].parent, b = segment.nodes[b].parent)
+    if (a == 0 || b == 0 || segment.nodes[a].place != segment.nodes[b].place) return false;
+  return true;
 }
 
 }  // namespace
 
 std::uint32_t add_scope_account(const wire::account_key& key, stack_cut cut) {
-  const inner_lock_guard held(accounts_lock);
   const std::uint32_t fresh = add_account(key);
   if (fresh != 0) count_cut(cut);
   return fresh;
@@ -229,7 +260,7 @@ std::uint32_t add_scope_account(const wire::account_key& key, stack_cut cut) {
 std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path) {
   // Not by the path alone: the code that it once meant may have been unloaded.
   const std::uint32_t known = accounts.find(path);
-  if (known != 0 && segment.account_keys[known].node == node) return known;
+  if (known != 0 && same_stack(segment.account_keys[known].node, node)) return known;
   lock_guard held(accounts_lock);
   if (!moved_out_ready && !(moved_out_ready = moved_out.create())) return 0;
   const auto is = [node](std::uint32_t account) { return segment.account_keys[account].node == node; };
@@ -268,7 +299,7 @@ account_cell other_account_cell(books& own, std::uint64_t path) {
       return suspect_cell(own, account);
     }
     known = {path, account, segment.account_keys[account].owner == own.id};
-    own.recent.missed();
+    own.recent.missed(own.stack);
   }
   const std::uint32_t account = known.account;
   if (HL_UNLIKELY(known.owned == recent_accounts::suspect)) return suspect_cell(own, account);

@@ -23,7 +23,7 @@ account_cell other_account_cell(books& own, std::uint64_t path);
 bool in_scope(const books& own);
 account_cell scope_account_cell(books& own, std::uint64_t path);
 std::uint32_t add_scope_account(const wire::account_key& key,
-                                stack_cut cut);  // with signals blocked; 0: the table is full
+                                stack_cut cut);  // 0: the table is full
 std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path);
 bool is_lost(const wire::cell& cell);  // there was no room for the event
 

@@ -40,12 +40,14 @@ class recent_accounts {
 
   HL_HOT entry& of(std::uint64_t path) { return entries_[path >> shift_]; }
 
-  HL_COLD void missed() {
+  // `stack`, which is to know where the entries are.
+  HL_COLD void missed(stack_walk& stack) {
     if (++misses_ != misses_to_grow || shift_ == 64 - last_bits) return;
     auto* larger = static_cast<entry*>(own_map(sizeof(entry) << last_bits));
     if (larger == nullptr) return;
     entries_ = larger;  // the first, small one stays part of the thread's memory
     shift_ = 64 - last_bits;
+    stack.prefetch_paths_in(entries_, shift_);
   }
 
   // Code was unloaded: the same addresses will mean other stacks.

@@ -108,8 +108,8 @@ namespace {
 // Every stack against another unwinder's, and what is known by its end against the walk.
 HL_COLD void check(books& own, const frame_state& caller, const stack_end* met) {
   const std::uint32_t met_account = met != nullptr ? met->account : 0;
-  check_stack(caller, own.stack);
   const auto [account, cell] = account_of(own, own.stack.path());
+  if (account != 0) check_stack(caller, segment.account_keys[account].node, own.stack);
   if (met != nullptr && met_account != account) stack_differs(caller, segment.account_keys[account].node);
   if (cell == &segment.accounts[account]) own.recent.ends().learn(own.stack, account, cell);
 }

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
-#include "probe/base/lock.hpp"
 #include "probe/publish/segment.hpp"
 
 namespace heapledger::probe {
@@ -58,13 +57,8 @@ void start_self_check() {
   __atomic_fetch_add(&segment.header->check.differences, 1, __ATOMIC_RELAXED);
 }
 
-HL_COLD void check_stack(const frame_state& caller, stack_walk& stack) {
+HL_COLD void check_stack(const frame_state& caller, std::uint32_t node, const stack_walk& stack) {
   if (walk_stack == nullptr || address_of == nullptr || cfa_of == nullptr) return;
-  std::uint32_t node;
-  {
-    const signals_blocked quiet;
-    node = stack.node();
-  }
   // Cut by --depth: only its innermost frames can be compared.
   comparison with{caller, node, stack.cut() == stack_cut::depth, false, true};
   walk_stack(compare, &with);

@@ -7,7 +7,8 @@
 namespace heapledger::probe {
 
 void start_self_check();
-HL_COLD void check_stack(const frame_state& caller, stack_walk& stack);
+// `node`: that of the account which the stack was booked to.
+HL_COLD void check_stack(const frame_state& caller, std::uint32_t node, const stack_walk& stack);
 void stack_differs(const frame_state& caller, std::uint32_t node);
 
 }  // namespace heapledger::probe

@@ -1,8 +1,8 @@
 // From a hash to a number of 24 bits that stands for something in the segment: open addressing, slots of four bytes,
 // eight bits of the hash beside the number.
 //
-// Lookups take no lock; additions are serialised by the caller and become visible with a release store. What is found
-// must be compared: equal hashes are not equal things.
+// Lookups take no lock. Additions are serialised by the caller, or made by add_unlocked() beside them; they become
+// visible with a release store. What is found must be compared: equal hashes are not equal things.
 #pragma once
 
 #include <sys/mman.h>
@@ -22,6 +22,7 @@ class id_index {
   bool create() {
     slots_ = nullptr;
     count_ = 0;
+    replacing_ = false;
     return grow([](std::uint32_t) { return std::uint64_t{0}; });
   }
 
@@ -48,11 +49,39 @@ class id_index {
     return true;
   }
   // The same by parts, where `hash_of` is not to be had for nothing.
-  bool crowded() const { return std::uint64_t{count_} * 8 > (slots_->mask + 1) * 7; }
+  bool crowded() const { return crowded(*slots_); }
   void put(std::uint64_t hash, std::uint32_t id) {
     put(*slots_, hash, id);
-    ++count_;
+    __atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED);
   }
+
+  // Without the lock, and in a signal handler: what is there for this hash, which is `id` if there was nothing before.
+  // 0: take the lock, and find() and add() as ever. So it is when the slots are crowded, or are being replaced.
+  template <class Equal>
+  std::uint32_t add_unlocked(std::uint64_t hash, std::uint32_t id, Equal equal) {
+    const slots& in = *__atomic_load_n(&slots_, __ATOMIC_ACQUIRE);
+    if (crowded(in)) return 0;
+    for (std::uint64_t at = hash >> in.shift;; at = (at + 1) & in.mask) {
+      std::uint32_t slot = __atomic_load_n(&in.data[at], __ATOMIC_ACQUIRE);
+      if (slot == 0 && __atomic_compare_exchange_n(&in.data[at], &slot, id | tag_of(hash), false, __ATOMIC_SEQ_CST,
+                                                   __ATOMIC_ACQUIRE))
+        break;
+      if ((slot ^ tag_of(hash)) >> id_bits == 0 && equal(slot & id_mask)) return slot & id_mask;
+    }
+    __atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED);
+    // Pairs with being_replaced: either whoever replaces the slots sees the addition, or we see that they are replaced.
+    const bool replaced =
+        __atomic_load_n(&replacing_, __ATOMIC_SEQ_CST) || __atomic_load_n(&slots_, __ATOMIC_SEQ_CST) != &in;
+    return replaced ? 0 : id;
+  }
+
+  // Calls `f` with every number. The caller serialises.
+  template <class F>
+  void for_each(F f) const {
+    for (std::uint64_t at = 0; at <= slots_->mask; ++at)
+      if (const std::uint32_t id = __atomic_load_n(&slots_->data[at], __ATOMIC_ACQUIRE) & id_mask; id != 0) f(id);
+  }
+  std::uint32_t count() const { return __atomic_load_n(&count_, __ATOMIC_RELAXED); }
 
   // A thread may still be looking something up in the old slots: their address range stays, and reads as empty, which
   // sends that thread to where the lock and the new slots tell the truth.
@@ -64,16 +93,23 @@ class id_index {
     auto* data = static_cast<std::uint32_t*>(own_map(sizeof(std::uint32_t) << bits));
     if (next == nullptr || data == nullptr) return false;
     *next = {data, (std::uint64_t{1} << bits) - 1, 64 - bits};
-    for (std::uint64_t at = 0; old != nullptr && at <= old->mask; ++at)
-      if (const std::uint32_t id = old->data[at] & id_mask; id != 0) put(*next, hash_of(id), id);
-    __atomic_store_n(&slots_, next, __ATOMIC_RELEASE);
+    const being_replaced now(*this);
+    if (old != nullptr) for_each([&](std::uint32_t id) { put(*next, hash_of(id), id); });
+    __atomic_store_n(&slots_, next, __ATOMIC_SEQ_CST);
     if (old != nullptr) give_back(*old);
     return true;
   }
 
-  void clear() {
+  // Then calls `add_again`, which puts back what is to stay.
+  template <class AddAgain>
+  void clear(AddAgain add_again) {
+    const being_replaced now(*this);
     give_back(*slots_);
-    count_ = 0;
+    __atomic_store_n(&count_, 0, __ATOMIC_RELAXED);
+    add_again();
+  }
+  void clear() {
+    clear([] {});
   }
 
  private:
@@ -84,11 +120,26 @@ class id_index {
   };
   static constexpr unsigned first_bits = 10;
 
+  class being_replaced {
+   public:
+    explicit being_replaced(id_index& of) : of_(of) { __atomic_store_n(&of_.replacing_, true, __ATOMIC_SEQ_CST); }
+    ~being_replaced() { __atomic_store_n(&of_.replacing_, false, __ATOMIC_RELEASE); }
+    being_replaced(const being_replaced&) = delete;
+    being_replaced& operator=(const being_replaced&) = delete;
+
+   private:
+    id_index& of_;
+  };
+
+  bool crowded(const slots& in) const { return std::uint64_t{count()} * 8 > (in.mask + 1) * 7; }
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash) << id_bits; }
   static void put(const slots& in, std::uint64_t hash, std::uint32_t id) {
     std::uint64_t at = hash >> in.shift;
-    while (in.data[at] != 0) at = (at + 1) & in.mask;
-    __atomic_store_n(&in.data[at], id | tag_of(hash), __ATOMIC_RELEASE);  // pairs with the acquire in find()
+    std::uint32_t free = 0;  // pairs with the acquire in find()
+    for (; !__atomic_compare_exchange_n(&in.data[at], &free, id | tag_of(hash), false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED);
+         free = 0)
+      at = (at + 1) & in.mask;
   }
   // The pages read as zeros from now on.
   static void give_back(const slots& from) {
@@ -97,6 +148,7 @@ class id_index {
 
   slots* slots_ = nullptr;
   std::uint32_t count_ = 0;
+  bool replacing_ = false;
 };
 
 }  // namespace heapledger::probe

@@ -13,7 +13,7 @@
 namespace heapledger::probe {
 
 struct segment_options {
-  const char* path = nullptr;
+  const char* path = nullptr;  // nullptr: in memory, for nobody to read
   wire::stacks_mode stacks = wire::stacks_mode::dwarf;
   std::uint32_t depth_limit = 0;
   bool forked = false;
@@ -71,15 +71,20 @@ void drop_segment();
 bool commit_bytes(void* start, std::size_t from, std::size_t to);
 
 template <class T>
+HL_HOT bool has_room(const table<T>& room, std::uint32_t count) {
+  return count <= __atomic_load_n(&room.committed, __ATOMIC_ACQUIRE);
+}
+
+template <class T>
 bool commit(table<T>& room, std::uint32_t count) {
-  if (count <= room.committed) return true;
+  if (has_room(room, count)) return true;
   if (count > room.capacity) return false;
   // Small programs touch few pages, large ones make few calls.
   const std::size_t step_bytes = room.committed * sizeof(T) < 64 * 1024 ? 8 * 1024 : 64 * 1024;
   std::size_t bytes = (count * sizeof(T) + step_bytes - 1) / step_bytes * step_bytes;
   if (bytes > room.capacity * sizeof(T)) bytes = room.capacity * sizeof(T);
   if (!commit_bytes(room.data, room.committed * sizeof(T), bytes)) return false;
-  room.committed = static_cast<std::uint32_t>(bytes / sizeof(T));
+  __atomic_store_n(&room.committed, static_cast<std::uint32_t>(bytes / sizeof(T)), __ATOMIC_RELEASE);
   return true;
 }
 

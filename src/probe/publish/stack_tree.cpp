@@ -2,6 +2,7 @@
 
 #include "probe/base/lock.hpp"
 #include "probe/publish/modules.hpp"
+#include "probe/publish/nodes.hpp"
 #include "probe/publish/unloaded_nodes.hpp"
 
 namespace heapledger::probe {
@@ -20,11 +21,13 @@ std::uint64_t mix(std::uint64_t value) {
 // The paths of all nodes, for when their index grows. Parents come first.
 class node_paths {
  public:
-  node_paths() : count_(segment.header->node_count), paths_(static_cast<std::uint64_t*>(own_map(bytes()))) {
+  node_paths()
+      : count_(__atomic_load_n(&segment.header->node_count, __ATOMIC_RELAXED)),
+        paths_(static_cast<std::uint64_t*>(own_map(bytes()))) {
     if (paths_ == nullptr) return;
     paths_[0] = root_path;
     for (std::uint32_t i = 1; i < count_; ++i) {
-      const wire::node& node = segment.nodes[i];
+      const wire::node node = read_node(i);
       paths_[i] = path_below(paths_[node.parent], segment.places[node.place].where & wire::place_address_mask);
     }
   }
@@ -65,9 +68,21 @@ std::uint32_t stack_tree::find_node(std::uint64_t path, std::uint32_t parent, st
   });
 }
 
-void stack_tree::prefetch(const stack_step& step) const {
-  places_.prefetch(mix(step.pc));
-  nodes_.prefetch(step.path);
+void stack_tree::prefetch(std::uint64_t pc) const {
+  places_.prefetch(mix(pc));
+}
+
+std::uint32_t stack_tree::append(std::uint32_t parent, const std::uint64_t* pcs, std::uint32_t count) {
+  std::uint32_t places[descend_limit];
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (places[i] = find_place(pcs[i]); places[i] == 0) return 0;
+  const std::uint32_t first = reserve_nodes(count, [this](std::uint32_t needed) {
+    const lock_guard held(lock_);
+    return commit(segment.nodes, needed);
+  });
+  if (first == 0) return 0;
+  for (std::uint32_t i = 0; i < count; ++i) write_node(first + i, {places[i], i == 0 ? parent : first + i - 1});
+  return first + count - 1;
 }
 
 std::uint32_t stack_tree::add_place(std::uint64_t pc, std::uint64_t module) {
@@ -81,14 +96,14 @@ std::uint32_t stack_tree::add_place(std::uint64_t pc, std::uint64_t module) {
 }
 
 std::uint32_t stack_tree::add_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place) {
-  const std::uint32_t fresh = segment.header->node_count;
-  if (place == 0 || fresh > id_index::id_mask || !commit(segment.nodes, fresh + 1)) return 0;
+  if (place == 0) return 0;
   if (HL_UNLIKELY(nodes_.crowded())) {
     const node_paths paths;
     if (!paths || !nodes_.grow(paths)) return 0;
   }
-  segment.nodes[fresh] = {place, parent};
-  segment.header->node_count = fresh + 1;
+  const std::uint32_t fresh = reserve_nodes(1, [](std::uint32_t needed) { return commit(segment.nodes, needed); });
+  if (fresh == 0) return 0;
+  write_node(fresh, {place, parent});
   nodes_.put(path, fresh);
   return fresh;
 }
@@ -132,14 +147,21 @@ void stack_tree::retire(std::uint64_t start, std::uint64_t end) {
 
 void stack_tree::forget_retired() {
   const lock_guard held(lock_);
-  if (segment.header->node_count < cleaned_nodes_ + few_nodes) return;
+  const std::uint32_t count = nodes_.count();
+  if (count < cleaned_nodes_ + few_nodes) return;
   const unloaded_nodes gone;
   const node_paths paths;
-  if (!gone || !paths) return;  // they are found, and passed over
+  const std::size_t bytes = count * sizeof(std::uint32_t);
+  auto* const known = static_cast<std::uint32_t*>(own_map(bytes));
+  if (!gone || !paths || known == nullptr) return;  // they are found, and passed over
+  std::uint32_t kept = 0;
+  nodes_.for_each([&](std::uint32_t node) {
+    if (!gone.of(node)) known[kept++] = node;
+  });
   nodes_.clear();
-  for (std::uint32_t i = 1; i < segment.header->node_count; ++i)
-    if (!gone.of(i)) nodes_.put(paths(i), i);
-  cleaned_nodes_ = segment.header->node_count;
+  for (std::uint32_t i = 0; i < kept; ++i) nodes_.put(paths(known[i]), known[i]);
+  own_unmap(known, bytes);
+  cleaned_nodes_ = nodes_.count();
 }
 
 }  // namespace heapledger::probe

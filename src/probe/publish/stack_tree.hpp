@@ -1,5 +1,9 @@
 // The tree of all stacks: a node is the place of a return address below a parent. Only stacks that have no account yet
 // come here (account/account_index.hpp). Nodes and places never move.
+//
+// A stack is mostly a few frames inside of one that has its nodes: those are appended, without looking whether they are
+// there already, and whoever reads the tree takes nodes of one place and parent for one. Other stacks are descended: a
+// second index, by paths, knows the nodes that were added so.
 #pragma once
 
 #include "probe/base/attributes.hpp"
@@ -23,15 +27,18 @@ class stack_tree {
   bool create();
   void reset();  // after fork: the lock may be held by a thread that is not here
 
+  // A node below `parent` for each of `count` (at most descend_limit) return addresses, from outer to inner; the
+  // innermost. 0: there is no room, or a place is new; descend() copes with both. Takes no lock.
+  std::uint32_t append(std::uint32_t parent, const std::uint64_t* pcs, std::uint32_t count);
+  // What append will look for.
+  void prefetch(std::uint64_t pc) const;
+
   // The nodes of `count` (at most descend_limit) steps, each below the one before and the first below `parent`; added
   // if need be. When the tree is full: the last node there is. Signals are blocked by the caller.
   HL_COLD void descend(std::uint32_t parent, const stack_step* steps, std::uint32_t* nodes, std::uint32_t count);
-  // What descend will look for.
-  void prefetch(const stack_step& step) const;
-
   // Places in [start, end) stay what they were; the same addresses will be other places.
   void retire(std::uint64_t start, std::uint64_t end);
-  // After all of that: nodes there are not looked for again. They have the paths of what comes in their place, and
+  // After all of that: nodes there are not found again. They have the paths of what comes in their place, and
   // would stand in its way, more of them each time that a library is loaded anew; a few may.
   void forget_retired();
 
@@ -43,7 +50,7 @@ class stack_tree {
 
   id_index nodes_;  // by their paths: where each node of a stack will be is known before the first is found
   id_index places_;
-  std::uint32_t cleaned_nodes_ = 0;  // how many there were when those that are gone were forgotten
+  std::uint32_t cleaned_nodes_ = 0;  // how many it knew when those that are gone were forgotten
   std::uint32_t lock_ = 0;
 };
 

@@ -3,15 +3,17 @@
 #pragma once
 
 #include "probe/base/own_memory.hpp"
-#include "probe/publish/segment.hpp"
+#include "probe/publish/nodes.hpp"
 
 namespace heapledger::probe {
 
 class unloaded_nodes {
  public:
-  unloaded_nodes() : count_(segment.header->node_count), bits_(static_cast<std::uint8_t*>(own_map(bytes()))) {
+  unloaded_nodes()
+      : count_(__atomic_load_n(&segment.header->node_count, __ATOMIC_RELAXED)),
+        bits_(static_cast<std::uint8_t*>(own_map(bytes()))) {
     for (std::uint32_t i = 1; bits_ != nullptr && i < count_; ++i) {
-      const wire::node& node = segment.nodes[i];
+      const wire::node node = read_node(i);
       if ((segment.places[node.place].where & wire::place_unloaded) != 0 || of(node.parent))
         bits_[i / 8] = static_cast<std::uint8_t>(bits_[i / 8] | 1u << i % 8);
     }

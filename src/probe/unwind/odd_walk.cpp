@@ -107,8 +107,8 @@ known_frame* stack_walk::remember_all(known_frame* kept, const walked_frame* end
   auto left = static_cast<std::uint32_t>(end - walked_);
   progress room{{}, kept, walked_ + left};
   while (room.kept->words_end + 2 * left + new_read_count_ >= 2 * capacity_)
-    if (!grow(room)) return root();
-  kept = room.kept;
+    if (!grow(room)) return kept_ = root();
+  kept = kept_ = room.kept;
   std::uint64_t path = kept->path;
   std::uint32_t words_end = kept->words_end, new_reads_end = new_read_count_;
   unsigned need = kept->made.flags() & needs_rbp;

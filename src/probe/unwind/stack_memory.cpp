@@ -1,4 +1,5 @@
 // The arrays behind a remembered stack.
+#include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/unwind/stack_walk.hpp"
 
@@ -45,6 +46,7 @@ void stack_walk::init(void* memory, std::uint32_t depth_limit, bool frame_pointe
 bool stack_walk::grow(progress& walk) {
   const stack_walk old = *this;
   if (old.capacity_ == most_frames) return false;
+  const signals_blocked quiet;  // a handler that never returns would leave it half done
   void* memory = own_map(bytes_for(old.capacity_ * 2));
   if (memory == nullptr) return false;
   place(memory, old.capacity_ * 2);
@@ -53,6 +55,7 @@ bool stack_walk::grow(progress& walk) {
   __builtin_memcpy(words_ + 1, old.words_ + 1, (2 * old.capacity_ - 1) * sizeof(stack_read));
   __builtin_memcpy(new_reads_, old.new_reads_, old.capacity_ * sizeof(stack_read));
   top_ = frames_ + (old.top_ - old.frames_);
+  before_ = frames_ + (old.before_ - old.frames_);
   innermost_word_ = words_ + (old.innermost_word_ - old.words_);
   walk.kept = frames_ + (walk.kept - old.frames_);
   walk.next = walked_ + (walk.next - old.walked_);

@@ -12,10 +12,24 @@ std::uint64_t stack_walk::limited_path() const {
 }
 
 void stack_walk::prefetch_node() const {
-  if (depth_limit_ != 0) return;
   const known_frame* frame = top_;
-  for (std::uint32_t i = 0; i < stack_tree::descend_limit && frame != root() && frame->node == 0; ++i, --frame)
-    tree.prefetch({frame->pc, frame->path});
+  for (std::uint32_t i = 0; i < stack_tree::descend_limit && frame > kept_; ++i, --frame) tree.prefetch(frame->pc);
+}
+
+std::uint32_t stack_walk::append_node(std::uint32_t node_before) const {
+  const auto count = static_cast<std::uint64_t>(top_ - kept_);
+  if (depth_limit_ != 0 || count == 0 || count > stack_tree::descend_limit) return 0;
+  if (kept_ != root() && (node_before == 0 || before_ - kept_ > most_steps_out)) return 0;
+  // With no room for some stack's nodes its account has a shorter one.
+  if (segment.header->losses[static_cast<std::size_t>(wire::loss::nodes_full)] != 0) return 0;
+  std::uint32_t parent = 0;
+  if (kept_ != root()) {
+    parent = node_before;
+    for (auto out = before_ - kept_; out > 0; --out) parent = segment.nodes[parent].parent;
+  }
+  std::uint64_t pcs[stack_tree::descend_limit];
+  for (std::uint64_t i = 0; i < count; ++i) pcs[i] = kept_[i + 1].pc;
+  return tree.append(parent, pcs, static_cast<std::uint32_t>(count));
 }
 
 std::uint32_t stack_walk::node() {

@@ -17,6 +17,8 @@ HL_HOT bool near(std::uint64_t cfa, std::uint64_t rsp) {
 // Frames of the last walk stay up to `kept`; the walked ones, up to `end`, come inside of them. `plainly`: all by steps
 // that did not begin with rbp.
 HL_HOT void stack_walk::remember(known_frame* kept, const walked_frame* end, bool plainly) {
+  before_ = top_;
+  kept_ = kept;
   if (HL_UNLIKELY(!plainly || (kept->made.flags() & needs_rbp) != 0 ||
                   kept->words_end + static_cast<std::uint64_t>(end - walked_) >= 2 * capacity_)) {
     kept = remember_all(kept, end);
@@ -74,6 +76,7 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   for (;;) {
     while (kept->rsp < rsp) --kept;
     if (matches(*kept, pc, rsp, rbp)) {
+      prefetch_path(kept, next);
       const stack_read* changed = innermost_change(words_ + kept->words_end - 1);
       if (HL_LIKELY(changed == words_)) break;
       elsewhere([&](progress& walk) { return keep_inside(walk, changed), true; });

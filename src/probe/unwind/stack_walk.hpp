@@ -67,7 +67,7 @@ class stack_walk {
   void init(void* memory, std::uint32_t depth_limit, bool frame_pointers);
   static std::size_t initial_bytes();
   void forget() {
-    top_ = root();
+    top_ = before_ = kept_ = root();
     pc_ = 0;
     plain_count_ = 0;
     unsure_ = false;
@@ -80,6 +80,11 @@ class stack_walk {
   }
   // Brings the stack up to date.
   void walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
+  // Where the path will be looked up after each walk: entries of 16 bytes, by the path's bits from `shift` up.
+  void prefetch_paths_in(const void* entries, unsigned shift) {
+    paths_ = static_cast<const char*>(entries);
+    paths_shift_ = shift;
+  }
 
   // Whether a remembered frame is where it was, and all that is outside it.
   HL_HOT bool unchanged_from(std::uint64_t rsp, std::uint64_t path) const {
@@ -103,10 +108,12 @@ class stack_walk {
   }
 
   // Of the last walk: its path; its node in the stack tree, added if need be, for which signals must be blocked;
-  // whether and why it ends early.
+  // whether and why it ends early. append_node() takes no lock: given the node of the stack walked before (0: not
+  // known), a new node, or 0, and then it is node() that finds one.
   std::uint64_t path() const { return HL_LIKELY(depth_limit_ == 0) ? top_->path : limited_path(); }
   std::uint32_t node();
-  void prefetch_node() const;  // what node() will wait for
+  std::uint32_t append_node(std::uint32_t node_before) const;
+  void prefetch_node() const;  // what append_node() will wait for
   stack_cut cut() const { return too_deep() ? stack_cut::depth : cut_; }
 
  private:
@@ -134,6 +141,12 @@ class stack_walk {
   void place(void* memory, std::uint32_t capacity);
   bool grow(progress& walk);
 
+  // The walk is at its end if the words outside are what they were: while they are compared, the path's entry comes.
+  HL_HOT void prefetch_path(const known_frame* kept, const walked_frame* end) const {
+    std::uint64_t path = kept->path;
+    while (end != walked_) path = path_below(path, (--end)->state.pc);
+    __builtin_prefetch(paths_ + (path >> paths_shift_) * 16, 1);
+  }
   HL_HOT void remember(known_frame* kept, const walked_frame* end, bool plainly);
   HL_HOT const walked_frame* room_beside(const known_frame* kept) const {
     return walked_ + (capacity_ - 2 - (kept - frames_));  // kept frames only become fewer
@@ -145,6 +158,7 @@ class stack_walk {
 
   // The root stands outside all frames: no state is its, and nothing lies outside it.
   known_frame* root() const { return frames_; }
+  static constexpr std::ptrdiff_t most_steps_out = 64;
   bool too_deep() const { return depth_limit_ != 0 && top_ - root() > depth_limit_; }
   known_frame* outermost_counted() const { return too_deep() ? top_ + 1 - depth_limit_ : root() + 1; }
   std::uint64_t limited_path() const;
@@ -158,12 +172,16 @@ class stack_walk {
   stack_read* words_ = nullptr;      // that the steps read, from the root inward; the first is none
   known_frame* top_ = nullptr;       // the innermost
   known_frame* frames_ = nullptr;    // from the root inward
+  known_frame* before_ = nullptr;    // the innermost one of the walk before
+  known_frame* kept_ = nullptr;      // the innermost one that was known to the last walk
   walked_frame* walked_ = nullptr;   // the frames just walked, innermost first
   stack_read* new_reads_ = nullptr;  // of recorded frames just walked, innermost first
   std::uint32_t new_read_count_ = 0;
   std::uint32_t plain_count_ = 0;  // of frames walked last, if all plainly
   std::uint32_t capacity_ = 0;     // of each of the arrays, in frames
   std::uint32_t depth_limit_ = 0;
+  std::uint32_t paths_shift_ = 63;
+  const char* paths_ = nullptr;
   stack_cut cut_ = stack_cut::none;
   bool frame_pointers_ = false;
   bool unsure_ = false;  // what the last walk read is not known, so that the next must not rely on it

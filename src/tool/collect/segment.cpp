@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <ctime>
+#include <numeric>
 #include <span>
 #include <unordered_map>
 
@@ -75,45 +76,41 @@ process_info to_process(const segment_copy& segment) {
 // Returns the id of the stack that each account became a part of.
 std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& sums, profile& to) {
   const auto& accounts = sums.accounts;
-  std::vector<bool> kept(accounts.size());
+  std::vector<bool> wanted(accounts.size());
   for (std::size_t i = 0; i < accounts.size(); ++i)
-    kept[i] = accounts[i].allocations != 0 || accounts[i].frees != 0 || accounts[i].peak_bytes != 0;
+    wanted[i] = accounts[i].allocations != 0 || accounts[i].frees != 0 || accounts[i].peak_bytes != 0;
   for (const auto& error : segment.errors)
-    if (error.account < kept.size()) kept[error.account] = true;
+    if (error.account < wanted.size()) wanted[error.account] = true;
+
+  std::vector<std::uint32_t> kept, innermost;
+  for (std::uint32_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i]) continue;
+    kept.push_back(i);
+    innermost.push_back(segment.account_keys[i].node);
+  }
+  for (const auto& site : segment.pool_sites) innermost.push_back(site.node);
+  scope_reader scopes(segment, to);
+  scopes.add_freers(segment, to);
+  const auto nodes = build_stack_tree(segment, std::move(innermost), to);
+  add_pools(segment, std::span(nodes).subspan(kept.size()), to);
 
   // One account of a kind of scope and a stack stands for all of them: of scopes that lived at the same time.
-  scope_reader scopes(segment, to);
-  std::vector<std::uint32_t> indices;
-  std::vector<counters> counts;
   std::unordered_map<std::uint64_t, std::size_t> places;
   std::vector<std::uint32_t> id_of(accounts.size());
-  for (std::uint32_t i = 0; i < kept.size(); ++i) {
-    id_of[i] = i;
-    if (!kept[i]) continue;
-    const auto& key = segment.account_keys[i];
-    const std::uint32_t kind = scopes.kind_of(key);
+  std::iota(id_of.begin(), id_of.end(), std::uint32_t{0});
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const std::uint32_t account = kept[i], kind = scopes.kind_of(segment.account_keys[account]);
     if (kind != 0) {
-      const auto [at, is_new] = places.try_emplace(std::uint64_t{kind} << 32 | key.node, indices.size());
+      const auto [at, is_new] = places.try_emplace(std::uint64_t{kind} << 32 | nodes[i], to.stacks.size());
       if (!is_new) {
-        counts[at->second] += accounts[i];
-        id_of[i] = indices[at->second];
+        auto& first = to.stacks[at->second];
+        first.count += accounts[account];
+        id_of[account] = first.id;
         continue;
       }
     }
-    indices.push_back(i);
-    counts.push_back(accounts[i]);
+    to.stacks.push_back({.id = account, .node = nodes[i], .scope = scopes.path_of(kind), .count = accounts[account]});
   }
-  scopes.add_freers(segment, to);
-  std::vector<std::uint32_t> innermost;
-  for (const auto account : indices) innermost.push_back(segment.account_keys[account].node);
-  for (const auto& site : segment.pool_sites) innermost.push_back(site.node);
-  const auto nodes = build_stack_tree(segment, std::move(innermost), to);
-  add_pools(segment, std::span(nodes).subspan(indices.size()), to);
-  for (std::size_t i = 0; i < indices.size(); ++i)
-    to.stacks.push_back({.id = indices[i],
-                         .node = nodes[i],
-                         .scope = scopes.path_of(scopes.kind_of(segment.account_keys[indices[i]])),
-                         .count = counts[i]});
   return id_of;
 }
 

@@ -75,7 +75,7 @@ std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, std::ve
   }
 
   std::vector<std::uint32_t> place(segment.nodes.size() + 1, 0);
-  std::unordered_map<std::uint64_t, std::uint32_t> locations;
+  std::unordered_map<std::uint64_t, std::uint32_t> locations, nodes;
   to.nodes.assign(1, stack_node{});
   for (std::uint32_t node = 1; node < segment.nodes.size(); ++node) {
     if (!used[node]) continue;
@@ -87,8 +87,11 @@ std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, std::ve
     }
     const auto [found, is_new] = locations.try_emplace(where, static_cast<std::uint32_t>(to.locations.size()));
     if (is_new) to.locations.push_back(to_location(to.modules, where));
-    place[node] = static_cast<std::uint32_t>(to.nodes.size());
-    to.nodes.push_back({.parent = parent, .location = found->second});
+    // The probe does not look whether a node is there already.
+    const std::uint64_t key = std::uint64_t{parent} << 32 | found->second;
+    const auto [known, is_first] = nodes.try_emplace(key, static_cast<std::uint32_t>(to.nodes.size()));
+    if (is_first) to.nodes.push_back({.parent = parent, .location = found->second});
+    place[node] = known->second;
   }
 
   for (auto& node : innermost) node = place[node];
