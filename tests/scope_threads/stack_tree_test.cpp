@@ -6,6 +6,7 @@
 #include <link.h>
 
 #include <array>
+#include <latch>
 #include <map>
 #include <mutex>
 #include <random>
@@ -150,6 +151,24 @@ TEST(stack_tree, what_is_appended_stands_beside_what_is_descended) {
     ASSERT_EQ(nodes_of(pcs), nodes);
     expect_right(pcs, nodes);
   }
+}
+
+TEST(own_memory, pieces_of_several_threads_do_not_overlap) {
+  constexpr unsigned thread_count = 4, pieces_each = 30'000;
+  std::latch begin(thread_count);
+  std::array<std::vector<std::uint32_t*>, thread_count> pieces;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < thread_count; ++t)
+    threads.emplace_back([&, t] {
+      begin.arrive_and_wait();
+      for (unsigned i = 0; i < pieces_each; ++i) {
+        pieces[t].push_back(static_cast<std::uint32_t*>(own_piece(64 + i % 3 * 64)));
+        *pieces[t].back() = t;
+      }
+    });
+  for (std::thread& each : threads) each.join();
+  for (unsigned t = 0; t < thread_count; ++t)
+    for (const std::uint32_t* piece : pieces[t]) ASSERT_EQ(*piece, t);
 }
 
 TEST(id_index, threads_that_add_the_same_without_a_lock_agree) {

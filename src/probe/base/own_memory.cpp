@@ -3,11 +3,13 @@
 #include <linux/prctl.h>
 #include <sys/mman.h>
 
+#include "probe/base/lock.hpp"
 #include "probe/base/syscalls.hpp"
 
 namespace heapledger::probe {
 namespace {
 constinit std::uint64_t mapped_bytes = 0;
+constinit std::uint32_t pieces_lock = 0;
 constinit char* piece_next = nullptr;
 constinit std::size_t piece_left = 0;
 constexpr std::size_t piece_map_bytes = 256 * 1024;
@@ -31,6 +33,7 @@ void own_unmap(void* address, std::size_t bytes) {
 
 void* own_piece(std::size_t bytes) {
   bytes = (bytes + 63) & ~std::size_t{63};
+  const inner_lock_guard held(pieces_lock);
   if (bytes > piece_left) {
     const std::size_t map_bytes = bytes > piece_map_bytes ? (bytes + 4095) & ~std::size_t{4095} : piece_map_bytes;
     void* map = own_map(map_bytes);
@@ -45,6 +48,7 @@ void* own_piece(std::size_t bytes) {
 }
 
 void reset_own_pieces() {
+  pieces_lock = 0;
   piece_left = 0;
 }
 

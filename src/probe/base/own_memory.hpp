@@ -10,7 +10,7 @@ namespace heapledger::probe {
 void* own_map(std::size_t bytes);
 void own_unmap(void* address, std::size_t bytes);
 
-// Small pieces that are never given back, cut from larger maps. The caller serialises.
+// Small pieces that are never given back, cut from larger maps. Thread safe; with signals blocked.
 void* own_piece(std::size_t bytes);
 void reset_own_pieces();  // after fork: a thread that is not here may have been cutting one
 

@@ -151,9 +151,10 @@ void stack_tree::forget_retired() {
   if (count < cleaned_nodes_ + few_nodes) return;
   const unloaded_nodes gone;
   const node_paths paths;
+  if (!gone || !paths) return;  // they are found, and passed over
   const std::size_t bytes = count * sizeof(std::uint32_t);
   auto* const known = static_cast<std::uint32_t*>(own_map(bytes));
-  if (!gone || !paths || known == nullptr) return;  // they are found, and passed over
+  if (known == nullptr) return;
   std::uint32_t kept = 0;
   nodes_.for_each([&](std::uint32_t node) {
     if (!gone.of(node)) known[kept++] = node;
