@@ -7,44 +7,18 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "books.hpp"
+#include "ways.hpp"
 
 static sigjmp_buf away;
 static volatile sig_atomic_t handled, finished;
 static bool leaves;
 
-// Four ways down at each level: a stack is a number of base 4.
-constexpr unsigned levels = 6, smallest_bytes = 1000, outermost = 1u << 2 * (levels - 1);
+constexpr unsigned outermost = 1u << 2 * (levels - 1);
 constexpr unsigned interrupted_begin = 3, interrupted_end = 6;  // steps of a round
-static void down(unsigned code, unsigned level);
-SITE void site_leaf(unsigned code) {
-  void* p = malloc(smallest_bytes + code);
-  test::escape(p);
-  free(p);
-}
-#define WAY(digit)                                       \
-  SITE void way_##digit(unsigned code, unsigned level) { \
-    down(code, level + 1);                               \
-    test::escape(&code);                                 \
-  }
-WAY(0)
-WAY(1)
-WAY(2)
-WAY(3)
-static void down(unsigned code, unsigned level) {
-  static void (*const ways[])(unsigned, unsigned) = {way_0, way_1, way_2, way_3};
-  if (level == levels) return site_leaf(code);
-  ways[code >> 2 * (levels - 1 - level) & 3](code, level);
-}
 
-SITE void site_handler() {
-  void* p = malloc(77);
-  test::escape(p);
-  free(p);
-}
 static void handle(int) {
   ++handled;
-  site_handler();
+  down(static_cast<unsigned>(handled) * 5 % all_codes);  // mostly new, too
   if (leaves) siglongjmp(away, 1);
 }
 
@@ -54,17 +28,17 @@ int main(int argc, char** argv) {
   struct sigaction action {};
   action.sa_handler = handle;
   sigaction(SIGUSR1, &action, nullptr);
-  constexpr unsigned all = 1u << 2 * levels;
   signal(SIGUSR2, [](int) { finished = 1; });
   for (unsigned round = 0; !finished; ++round) {
-    const unsigned code = round * 1117 % all;  // odd: every stack before one comes again
-    const unsigned codes[] = {0, code ^ 1, code ^ outermost, code, code, code ^ 6, code, code ^ 2, code ^ 16, all - 1};
+    const unsigned code = round * 1117 % all_codes;  // odd: every stack before one comes again
+    const unsigned codes[] = {0,        code ^ 1, code ^ outermost, code,      code,
+                              code ^ 6, code,     code ^ 2,         code ^ 16, all_codes - 1};
     static volatile unsigned step;  // all called from one place, so that they differ where their codes do
     step = 0;
     if (sigsetjmp(away, 1) != 0) step = interrupted_end;
     for (; step < sizeof codes / sizeof *codes; step = step + 1) {
       if (step == interrupted_begin || step == interrupted_end) asm volatile("int3");
-      down(codes[step], 0);
+      down(codes[step]);
     }
   }
   std::printf("%d\n", static_cast<int>(handled));
