@@ -9,7 +9,7 @@ import ledger
 EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"))
 CASES = {
     "scopes": ["credits", "entry_points", "nested", "peak", "threads", "alternating", "moves", "forked", "many_kinds"],
-    "scope_lives": ["outliving", "churn", "resized_last", "passing_through", "odd_moments", "unloaded", "moved_out", "closed_with_leases"],
+    "scope_lives": ["outliving", "churn", "resized_last", "passing_through", "odd_moments", "unloaded", "moved_in", "moved_out", "closed_with_leases"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds"],
     "leases": ["last_byte", "overshoot", "many_leases", "to_the_last", "taken_back", "lease_gone", "counted_to_the_last"],
     "coroutines": ["resumed", "destroyed", "hopping"],

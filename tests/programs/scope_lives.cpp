@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -257,6 +258,33 @@ void moved_out(unsigned rounds, unsigned) {
   for (void* block : blocks) free(block);
 }
 
+// Blocks that are moved into a scope, and one that is allocated there, from the same stack: one place of the scope.
+[[gnu::noinline]] void move_in(const char* name, unsigned count) {
+  scope s(name);
+  std::vector<void*> blocks;
+  blocks.reserve(count + 1);
+  while (blocks.size() <= count) {
+    free(take(8));  // the next stack is a step from this one
+    std::optional<enter> in;
+    if (blocks.size() == count) in.emplace(s);
+    blocks.push_back(take(300));
+  }
+  free(blocks.back());
+  blocks.pop_back();
+  for (void* block : blocks) CHECK(heapledger::transfer(block, s));
+  heapledger_site sites[8];
+  const std::size_t found = heapledger_scope_sites(s.handle(), sites, 8);
+  unsigned of_these = 0;
+  for (std::size_t i = 0; i < found && i < 8; ++i) of_these += sites[i].allocated_bytes >= 300;
+  CHECK(of_these == 1);
+  for (void* block : blocks) free(block);
+  s.close();
+}
+void moved_in(unsigned count, unsigned) {
+  move_in("first", count);
+  move_in("second", count);  // by now the places are known, and new stacks are added without a look
+}
+
 // Closed while threads hold leases of its budget: what they hold is not lost, and the scope is recycled.
 void closed_with_leases(unsigned thread_count, unsigned) {
   const scope parent("parent", failing(1 << 20));
@@ -293,6 +321,7 @@ constexpr test::test_case cases[] = {
     {"odd_moments", odd_moments},
     {"unloaded", unloaded, 20},
     {"moved_out", moved_out, 200},
+    {"moved_in", moved_in, 10},
     {"closed_with_leases", closed_with_leases, 16},
 };
 

@@ -4,6 +4,7 @@
 #include "probe/account/tag.hpp"
 #include "probe/account/watch_view.hpp"
 #include "probe/base/lock.hpp"
+#include "probe/publish/nodes.hpp"
 
 namespace heapledger::probe {
 
@@ -241,12 +242,6 @@ HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
   else
     segment.account_keys[fresh] = {};  // nobody's for good
   return account;
-}
-
-bool same_stack(std::uint32_t a, std::uint32_t b) {
-  for (; a != b; a = segment.nodes[a].parent, b = segment.nodes[b].parent)
-    if (a == 0 || b == 0 || segment.nodes[a].place != segment.nodes[b].place) return false;
-  return true;
 }
 
 }  // namespace

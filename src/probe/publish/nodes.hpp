@@ -28,4 +28,11 @@ inline wire::node read_node(std::uint32_t number) {
       wire::node, __atomic_load_n(reinterpret_cast<const std::uint64_t*>(&segment.nodes[number]), __ATOMIC_RELAXED));
 }
 
+// Two nodes of the same places, from there to the root.
+inline bool same_stack(std::uint32_t a, std::uint32_t b) {
+  for (; a != b; a = segment.nodes[a].parent, b = segment.nodes[b].parent)
+    if (a == 0 || b == 0 || segment.nodes[a].place != segment.nodes[b].place) return false;
+  return true;
+}
+
 }  // namespace heapledger::probe

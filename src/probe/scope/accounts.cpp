@@ -4,6 +4,7 @@
 #include "probe/account/tag.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
+#include "probe/publish/nodes.hpp"
 #include "probe/scope/slots.hpp"
 
 namespace heapledger::probe {
@@ -38,16 +39,17 @@ bool make_room(std::uint32_t account) {
   return true;
 }
 
-// An account that is bound is found by its scope, one that is free by its kind.
-std::uint32_t& bucket_of(bool bound, std::uint32_t scope_or_kind, std::uint32_t node) {
-  const std::uint64_t key = std::uint64_t{bound} << 63 | std::uint64_t{scope_or_kind} << 32 | node;
+// An account that is bound is found by its scope, one that is free by its kind; by the path of its stack, because the
+// same stack may have several nodes.
+std::uint32_t& bucket_of(bool bound, std::uint32_t scope_or_kind, std::uint64_t path) {
+  const std::uint64_t key = (std::uint64_t{bound} << 63 | std::uint64_t{scope_or_kind} << 32) ^ path;
   const std::uint64_t mixed = (key ^ key >> 29) * 0x9e3779b97f4a7c15u;
   return buckets[(mixed ^ mixed >> 32) * 0xd6e8feb86659fd93u >> (64 - bucket_bits)];
 }
 std::uint32_t& home_of(std::uint32_t account) {
   const wire::account_key& key = segment.account_keys[account];
   const std::uint32_t scope = binding_of(account).scope;
-  return bucket_of(scope != 0, scope != 0 ? scope : key.scope, key.node);
+  return bucket_of(scope != 0, scope != 0 ? scope : key.scope, key.path);
 }
 void put(std::uint32_t account) {
   std::uint32_t& home = home_of(account);
@@ -78,10 +80,11 @@ bool grow_buckets() {
   return true;
 }
 
-std::uint32_t find(std::uint32_t at, std::uint32_t scope, std::uint32_t kind, std::uint32_t node) {
+// The path may have meant other code before: then the places differ.
+std::uint32_t find(std::uint32_t at, std::uint32_t scope, std::uint32_t kind, std::uint32_t node, std::uint64_t path) {
   for (; at != 0; at = binding_of(at - 1).next) {
     const wire::account_key& key = segment.account_keys[at - 1];
-    if (binding_of(at - 1).scope == scope && key.scope == kind && key.node == node) break;
+    if (binding_of(at - 1).scope == scope && key.scope == kind && key.path == path && same_stack(key.node, node)) break;
   }
   return at;
 }
@@ -98,14 +101,15 @@ void bind(scope_record& record, std::uint32_t account) {
 std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut,
                            std::uint32_t owner) {
   if ((buckets == nullptr || bound_ever > 1u << bucket_bits) && !grow_buckets()) return 0;
-  if (const std::uint32_t known = find(bucket_of(true, record.index, node), record.index, record.kind, node);
+  if (const std::uint32_t known = find(bucket_of(true, record.index, path), record.index, record.kind, node, path);
       known != 0) {
     std::uint32_t& has = segment.account_keys[known - 1].owner;
     if ((has & wire::owner_writer) == 0 && owner != 0) __atomic_store_n(&has, owner | has, __ATOMIC_RELAXED);
     return known - 1;
   }
   std::uint32_t account;
-  if (const std::uint32_t waiting = find(bucket_of(false, record.kind, node), 0, record.kind, node); waiting != 0) {
+  if (const std::uint32_t waiting = find(bucket_of(false, record.kind, path), 0, record.kind, node, path);
+      waiting != 0) {
     account = waiting - 1;
     take_out(account);
     // Nobody books in it between two scopes: whoever binds it may own it.
