@@ -43,13 +43,20 @@ class world {
     }
     segment.header->threaded = 1;
     for (books* each : of) delta_cell_slow(*each, 1);  // makes its table, as later runs find it
-    fewest_to_look_through = 0;                        // look at each close
+    cells_made_ = segment.header->cell_count;
+    string_bytes_made_ = segment.header->string_bytes;
+    fewest_to_look_through = 0;  // look at each close
     slots_used = some_slots;
   }
 
   // As if nothing had happened.
   void begin() {
     reset_scopes();
+    // What would grow from run to run: to grow takes steps.
+    reset_cells();
+    for (std::uint32_t i = cells_made_; i < segment.header->cell_count; ++i) segment.cells[i] = {};
+    segment.header->cell_count = cells_made_;
+    segment.header->string_bytes = string_bytes_made_;
     segment.header->scope_count = segment.header->account_count = 1;
     segment.header->freer_count = 1;
     for (std::size_t i = 0; i < std::size(of); ++i) {
@@ -82,6 +89,9 @@ class world {
   }
 
   books* of[3];
+
+ private:
+  std::uint32_t cells_made_ = 0, string_bytes_made_ = 0;
 };
 
 world& the_world() {
