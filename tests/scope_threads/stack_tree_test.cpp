@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <latch>
 #include <map>
@@ -139,11 +140,14 @@ TEST(stack_tree, what_is_appended_stands_beside_what_is_descended) {
       ASSERT_EQ(node, 0u);
     }
   // The index knows nothing of it, and is in order when unloaded code is forgotten.
-  const stack some = added[0].front().first;
-  const auto before = nodes_of(some);
-  tree.retire(own_code().start + 64, own_code().start + 64 + 15);
+  const std::uint64_t gone = own_code().start + 64;
+  const auto stays = [gone](const auto& each) { return each.first.front() != gone; };
+  const stack some = std::find_if(added[0].begin(), added[0].end(), stays)->first;
+  const auto before = nodes_of(some), before_gone = nodes_of({gone});
+  tree.retire(gone, gone + 15);
   tree.forget_retired();
-  if (some.front() != own_code().start + 64) EXPECT_EQ(nodes_of(some), before);
+  EXPECT_EQ(nodes_of(some), before);
+  EXPECT_NE(nodes_of({gone}), before_gone);
   std::mt19937 random(99);
   for (int i = 0; i < 2000; ++i) {
     const stack pcs = random_stack(random);

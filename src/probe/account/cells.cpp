@@ -189,7 +189,7 @@ std::uint32_t add_account(const wire::account_key& key) {
   std::uint32_t& total = segment.header->account_count;
   std::uint32_t fresh = __atomic_load_n(&total, __ATOMIC_RELAXED);
   do {
-    const bool room = has_room(segment.accounts, fresh + 1) && has_room(segment.account_keys, fresh + 1);
+    const bool room = is_committed(segment.accounts, fresh + 1) && is_committed(segment.account_keys, fresh + 1);
     if (HL_UNLIKELY(!room || fresh >= tag::account_limit) && !make_room(fresh + 1)) return 0;
   } while (!__atomic_compare_exchange_n(&total, &fresh, fresh + 1, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
   segment.account_keys[fresh] = key;

@@ -64,7 +64,7 @@ std::size_t bucket_of(std::uint64_t lived_ns) {
 
 template <class T>
 bool has_room(table<T>& room, std::uint32_t count) {
-  if (HL_LIKELY(count <= __atomic_load_n(&room.committed, __ATOMIC_RELAXED))) return true;
+  if (HL_LIKELY(is_committed(room, count))) return true;
   const lock_guard held(room_lock);
   return commit(room, count);
 }

@@ -13,7 +13,7 @@ std::uint32_t reserve_nodes(std::uint32_t count, MakeRoom make_room) {
   std::uint32_t& total = segment.header->node_count;
   std::uint32_t first = __atomic_load_n(&total, __ATOMIC_RELAXED);
   do {
-    if (HL_UNLIKELY(!has_room(segment.nodes, first + count)) && !make_room(first + count)) return 0;
+    if (HL_UNLIKELY(!is_committed(segment.nodes, first + count)) && !make_room(first + count)) return 0;
   } while (!__atomic_compare_exchange_n(&total, &first, first + count, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return first;
 }

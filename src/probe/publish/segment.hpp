@@ -71,13 +71,13 @@ void drop_segment();
 bool commit_bytes(void* start, std::size_t from, std::size_t to);
 
 template <class T>
-HL_HOT bool has_room(const table<T>& room, std::uint32_t count) {
+HL_HOT bool is_committed(const table<T>& room, std::uint32_t count) {
   return count <= __atomic_load_n(&room.committed, __ATOMIC_ACQUIRE);
 }
 
 template <class T>
 bool commit(table<T>& room, std::uint32_t count) {
-  if (has_room(room, count)) return true;
+  if (is_committed(room, count)) return true;
   if (count > room.capacity) return false;
   // Small programs touch few pages, large ones make few calls.
   const std::size_t step_bytes = room.committed * sizeof(T) < 64 * 1024 ? 8 * 1024 : 64 * 1024;
