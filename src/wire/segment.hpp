@@ -43,9 +43,14 @@ struct alignas(64) cell {
   std::uint64_t reallocations;  // allocations that came from realloc of a block
   std::int64_t peak_bytes;      // net bytes of this cell at the peak that began epoch `peak_epoch`
   std::uint32_t peak_epoch;     // when it differs from the header's, the net bytes have not changed since the peak
-  std::uint32_t id;             // in `cells`: account + 1, 0 is free; in `accounts`: unused
+  std::uint32_t id;             // in `cells`: account + 1, 0 is free; in `accounts`: the probe's own, see id_of_path()
 };
 static_assert(sizeof(cell) == 64 && offsetof(cell, peak_bytes) == 48 && offsetof(cell, id) == 60);
+
+// What an account's cell says of the path in its key.
+inline std::uint32_t id_of_path(std::uint64_t path) {
+  return static_cast<std::uint32_t>(path >> 32);
+}
 
 // What an account stands for. Account 0 takes what has no place of its own (losses::accounts_full).
 struct account_key {

@@ -194,6 +194,7 @@ std::uint32_t add_account(const wire::account_key& key) {
   } while (!__atomic_compare_exchange_n(&total, &fresh, fresh + 1, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
   segment.account_keys[fresh] = key;
   segment.accounts[fresh].peak_epoch = peak_epoch;
+  segment.accounts[fresh].id = wire::id_of_path(key.path);
   return fresh;
 }
 
@@ -283,21 +284,22 @@ account_cell other_account_cell(books& own, std::uint64_t path) {
     const account_cell found = scope_account_cell(own, path);
     return is_suspect(found.account) ? suspect_cell(own, found.account) : found;
   }
-  recent_accounts::entry& known = own.recent.of(path);
-  if (known.path != path) {
+  const auto is_of_path = [path](std::uint32_t account) {
+    return account == 0 || segment.account_keys[account].path == path;  // 0: the table is full
+  };
+  auto [account, standing] = own.recent.find(path, is_of_path);
+  if (standing == recent_accounts::standing::none) {
     own.stack.prefetch_node();
-    std::uint32_t account = accounts.find(path);
+    account = accounts.find(path);
     if (HL_UNLIKELY(account == 0)) account = make_account(own, path);
     look_at_watch();
-    if (is_suspect(account)) {
-      known = {path, account, recent_accounts::suspect};
-      return suspect_cell(own, account);
-    }
-    known = {path, account, segment.account_keys[account].owner == own.id};
-    own.recent.missed(own.stack);
+    standing = is_suspect(account)                             ? recent_accounts::standing::suspect
+               : segment.account_keys[account].owner == own.id ? recent_accounts::standing::owned
+                                                               : recent_accounts::standing::others;
+    own.recent.learn(path, {account, standing});
+    if (standing != recent_accounts::standing::suspect) own.recent.missed(own.stack);
   }
-  const std::uint32_t account = known.account;
-  if (HL_UNLIKELY(known.owned == recent_accounts::suspect)) return suspect_cell(own, account);
+  if (HL_UNLIKELY(standing == recent_accounts::standing::suspect)) return suspect_cell(own, account);
   wire::cell& cell = own.cell_of(account);
   if (HL_LIKELY(&cell != &nowhere[1])) {
     own.recent_account = account;

@@ -29,11 +29,12 @@ bool is_lost(const wire::cell& cell);  // there was no room for the event
 
 // In a scope `own.recent` knows nothing.
 HL_HOT account_cell account_of(books& own, std::uint64_t path) {
-  const recent_accounts::entry& known = own.recent.of(path);
-  if (HL_UNLIKELY(known.path != path || known.owned != 1)) return other_account_cell(own, path);
-  own.recent_account = known.account;
-  own.recent_cell = &segment.accounts[known.account];
-  return {own.recent_account, own.recent_cell};
+  const std::uint32_t account = own.recent.owned(path);
+  wire::cell& cell = segment.accounts[account];
+  if (HL_UNLIKELY(account == 0 || cell.id != wire::id_of_path(path))) return other_account_cell(own, path);
+  own.recent_account = account;
+  own.recent_cell = &cell;
+  return {account, &cell};
 }
 
 // Code was unloaded.

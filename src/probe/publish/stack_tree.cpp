@@ -74,8 +74,12 @@ void stack_tree::prefetch(std::uint64_t pc) const {
 
 std::uint32_t stack_tree::append(std::uint32_t parent, const std::uint64_t* pcs, std::uint32_t count) {
   std::uint32_t places[descend_limit];
-  for (std::uint32_t i = 0; i < count; ++i)
-    if (places[i] = find_place(pcs[i]); places[i] == 0) return 0;
+  bool all_known = true;
+  for (std::uint32_t i = 0; i < count; ++i) all_known &= (places[i] = find_place(pcs[i])) != 0;
+  if (HL_UNLIKELY(!all_known)) {
+    const signals_blocked quiet;
+    if (!add_places(places, pcs, count)) return 0;
+  }
   const std::uint32_t first = reserve_nodes(count, [this](std::uint32_t needed) {
     const lock_guard held(lock_);
     return commit(segment.nodes, needed);
@@ -108,22 +112,34 @@ std::uint32_t stack_tree::add_node(std::uint64_t path, std::uint32_t parent, std
   return fresh;
 }
 
+HL_COLD bool stack_tree::add_places(std::uint32_t* places, const std::uint64_t* pcs, std::uint32_t count) {
+  std::uint16_t modules_of[descend_limit];  // 0 is none; looked up here because a new module takes a lock too
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (places[i] == 0)
+      modules_of[i] = static_cast<std::uint16_t>(modules.find(pcs[i] & ~wire::place_exact_address) + 1);
+  const inner_lock_guard held(lock_);
+  bool all = true;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (places[i] != 0) continue;
+    places[i] = find_place(pcs[i]);  // another thread may have been faster
+    if (places[i] == 0) places[i] = add_place(pcs[i], modules_of[i]);
+    all &= places[i] != 0;
+  }
+  return all;
+}
+
 HL_COLD void stack_tree::descend(std::uint32_t parent, const stack_step* steps, std::uint32_t* nodes,
                                  std::uint32_t count) {
+  std::uint64_t pcs[descend_limit];
   std::uint32_t places[descend_limit];
-  for (std::uint32_t i = 0; i < count; ++i) places[i] = find_place(steps[i].pc);
+  for (std::uint32_t i = 0; i < count; ++i) places[i] = find_place(pcs[i] = steps[i].pc);
   std::uint32_t i = 0;
   for (; i < count; parent = nodes[i++])
     if (nodes[i] = places[i] != 0 ? find_node(steps[i].path, parent, places[i]) : 0; nodes[i] == 0) break;
   if (i == count) return;
 
-  std::uint16_t modules_of[descend_limit];  // 0 is none; looked up here because a new module takes a lock too
-  for (std::uint32_t j = i; j < count; ++j)
-    if (places[j] == 0)
-      modules_of[j] = static_cast<std::uint16_t>(modules.find(steps[j].pc & ~wire::place_exact_address) + 1);
+  add_places(places, pcs, count);
   const inner_lock_guard held(lock_);
-  for (std::uint32_t j = i; j < count; ++j)
-    if (places[j] == 0 && (places[j] = find_place(steps[j].pc)) == 0) places[j] = add_place(steps[j].pc, modules_of[j]);
   bool may_be_there = true;  // another thread may have been faster; its entry may even be only in a newer index
   for (; i < count; parent = nodes[i++]) {
     nodes[i] = may_be_there ? find_node(steps[i].path, parent, places[i]) : 0;

@@ -28,7 +28,7 @@ class stack_tree {
   void reset();  // after fork: the lock may be held by a thread that is not here
 
   // A node below `parent` for each of `count` (at most descend_limit) return addresses, from outer to inner; the
-  // innermost. 0: there is no room, or a place is new; descend() copes with both. Takes no lock.
+  // innermost. 0: there is no room, and descend() copes with that. Takes no lock unless a place is new.
   std::uint32_t append(std::uint32_t parent, const std::uint64_t* pcs, std::uint32_t count);
   // What append will look for.
   void prefetch(std::uint64_t pc) const;
@@ -45,6 +45,8 @@ class stack_tree {
  private:
   std::uint32_t find_place(std::uint64_t pc) const;
   std::uint32_t add_place(std::uint64_t pc, std::uint64_t module);
+  // Those that are 0. False: there is no room for all. Signals are blocked by the caller.
+  HL_COLD bool add_places(std::uint32_t* places, const std::uint64_t* pcs, std::uint32_t count);
   std::uint32_t find_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place) const;
   std::uint32_t add_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place);
 

@@ -80,9 +80,10 @@ class stack_walk {
   }
   // Brings the stack up to date.
   void walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
-  // Where the path will be looked up after each walk: entries of 16 bytes, by the path's bits from `shift` up.
-  void prefetch_paths_in(const void* entries, unsigned shift) {
-    paths_ = static_cast<const char*>(entries);
+  // Where the path will be looked up after each walk: in the place that the path's bits from `shift` up tell.
+  static constexpr std::size_t path_place_bytes = 64;
+  void prefetch_paths_in(const void* places, unsigned shift) {
+    paths_ = static_cast<const char*>(places);
     paths_shift_ = shift;
   }
 
@@ -145,7 +146,7 @@ class stack_walk {
   HL_HOT void prefetch_path(const known_frame* kept, const walked_frame* end) const {
     std::uint64_t path = kept->path;
     while (end != walked_) path = path_below(path, (--end)->state.pc);
-    __builtin_prefetch(paths_ + (path >> paths_shift_) * 16, 1);
+    __builtin_prefetch(paths_ + (path >> paths_shift_) * path_place_bytes, 1);
   }
   HL_HOT void remember(known_frame* kept, const walked_frame* end, bool plainly);
   HL_HOT const walked_frame* room_beside(const known_frame* kept) const {
