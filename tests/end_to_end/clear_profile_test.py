@@ -57,6 +57,15 @@ class ClearProfile(ledger.Case):
             if done.status == 125:
                 self.assertEqual(len(done.err.splitlines()), 1, f"seed {seed}, round {i}: {done}")
 
+    def test_json_of_many_stacks(self):
+        path = self.path("many.hlp")
+        ledger.execute([ledger.BIN, "run", "-q", "-o", path, "--", ledger.program("steady"), "stacks", "150000"])
+        for options, words in [([], b"stacks with all their frames"), (["--top", "1000"], b"")]:
+            with self.subTest(options=options):
+                done = ledger.execute(["sh", "-c", f"exec {ledger.BIN} report --json {path} {' '.join(options)} >/dev/null"])
+                self.assertEqual((done.status, len(done.err.splitlines())), (0, 1 if words else 0), done)
+                self.assertIn(words, done.err)
+
     def test_report_into_a_closed_pipe(self):
         path = self.write("good.hlp", self.good())
         done = ledger.execute(["bash", "-c", f"{ledger.BIN} report --json {path} | head -c 1; exit ${{PIPESTATUS[0]}}"])

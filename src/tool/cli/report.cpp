@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include "tool/profile/error.hpp"
 #include "tool/report/json.hpp"
 #include "tool/report/text.hpp"
+#include "tool/report/units.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -26,6 +28,28 @@ void print(std::string_view text) {
     throw std::runtime_error(fmt::format("cannot write the report: {}", std::strerror(errno)));
   }
 }
+
+// Every stack with every frame can be gigabytes, which no reader of JSON takes: said while it is being written.
+class json_out {
+ public:
+  explicit json_out(std::size_t stacks) : stacks_(stacks) {}
+
+  void write(std::string_view text) {
+    print(text);
+    const bool was_much = bytes_ >= much_bytes;
+    bytes_ += text.size();
+    if (was_much || bytes_ < much_bytes) return;
+    fmt::print(
+        stderr,
+        "heapledger: {} stacks with all their frames are more than {} of JSON; --top 1000 writes the first 1,000\n",
+        report::count_text(stacks_), report::bytes_text(much_bytes));
+  }
+
+ private:
+  static constexpr std::uint64_t much_bytes = std::uint64_t{256} << 20;
+  std::size_t stacks_;
+  std::uint64_t bytes_ = 0;
+};
 
 profile between(profile whole, const report_options& options) {
   if (options.since.empty()) return whole;
@@ -53,7 +77,9 @@ int report(const report_options& options) {
   const profile loaded = between(load_profile(options.file, options.debug_paths), options);
   const auto by = analyse::parse_measure(options.by);
   if (options.json) {
-    report::write_json(loaded, {by.value_or(analyse::measure::live), options.top}, print);
+    json_out out(options.top == 0 ? loaded.stacks.size() : std::min<std::size_t>(options.top, loaded.stacks.size()));
+    report::write_json(loaded, {by.value_or(analyse::measure::live), options.top},
+                       [&](std::string_view text) { out.write(text); });
   } else {
     print(report::text_report(loaded, {by, options.top, options.depth, options.full_recursion,
                                        report::style_for(STDOUT_FILENO), options.file}));
