@@ -120,9 +120,9 @@ class Stacks(ledger.Case):
     def test_interrupted_at_every_instruction(self):
         """A handler that allocates, and comes at each instruction of an event in turn, spoils no later stack: neither when
         it returns nor when it leaves by siglongjmp. The size of each allocation tells its stack."""
-        for mode in ("return", "leave"):
+        for mode in ("return", "leave", "return turns", "leave turns"):
             with self.subTest(mode=mode):
-                done = self.profile([ledger.program("interrupted_steps"), ledger.program("interrupted_events"), mode])
+                done = self.profile([ledger.program("interrupted_steps"), ledger.program("interrupted_events"), *mode.split()])
                 self.assertEqual((done.status, done.err), (0, b""), done)
                 handled = int(done.out)
                 self.assertGreater(handled, 500, "instructions")

@@ -1,6 +1,7 @@
 // For interrupted_steps: allocations from ever new stacks, each with a size that tells its stack, and a handler that
 // interrupts the probe in one of them. Prints how often it did.
-// usage: interrupted_events leave | return      what the handler does
+// usage: interrupted_events leave | return [turns]
+// What the handler does, and whether two stacks come in turn so often that the probe learns the ends of stacks.
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -11,7 +12,7 @@
 
 static sigjmp_buf away;
 static volatile sig_atomic_t handled, finished;
-static bool leaves;
+static bool leaves, in_turn;
 
 constexpr unsigned outermost = 1u << 2 * (levels - 1);
 constexpr unsigned interrupted_begin = 3, interrupted_end = 6;  // steps of a round
@@ -22,22 +23,48 @@ static void handle(int) {
   if (leaves) siglongjmp(away, 1);
 }
 
+SITE void site_other() {
+  void* p = malloc(1);
+  test::escape(p);
+  free(p);
+}
+static void turn() {
+  site_other();
+  down(0);
+}
+
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 2 && argc != 3) return 2;
+  in_turn = argc == 3;
   leaves = std::strcmp(argv[1], "leave") == 0;
   struct sigaction action {};
   action.sa_handler = handle;
   sigaction(SIGUSR1, &action, nullptr);
   signal(SIGUSR2, [](int) { finished = 1; });
+  for (unsigned i = 0; in_turn && i < 10'000; ++i) turn();
   for (unsigned round = 0; !finished; ++round) {
+    for (unsigned i = 0; in_turn && i < 16; ++i) turn();
     const unsigned code = round * 1117 % all_codes;  // odd: every stack before one comes again
-    const unsigned codes[] = {0,        code ^ 1, code ^ outermost, code,      code,
-                              code ^ 6, code,     code ^ 2,         code ^ 16, all_codes - 1};
+    constexpr unsigned all_other = 0x555, elsewhere = all_codes;
+    const unsigned z = code ^ outermost;
+    // In turns the probe learns the ends of z and code by plain walks; that of z, half overwritten, would lead to code.
+    const unsigned codes[] = {in_turn ? (z ^ all_other) + elsewhere : 0,
+                              in_turn ? z : code ^ 1,
+                              in_turn ? (code ^ all_other) + elsewhere : z,
+                              code,
+                              code,
+                              code ^ 6,
+                              code + elsewhere,
+                              in_turn ? z : code,
+                              code ^ 2,
+                              code ^ 16,
+                              all_codes - 1};
     static volatile unsigned step;  // all called from one place, so that they differ where their codes do
     step = 0;
     if (sigsetjmp(away, 1) != 0) step = interrupted_end;
     for (; step < sizeof codes / sizeof *codes; step = step + 1) {
       if (step == interrupted_begin || step == interrupted_end) asm volatile("int3");
+      if (step == interrupted_end) site_other();  // nearer to main: so it is seen that an event was left
       down(codes[step]);
     }
   }

@@ -72,10 +72,7 @@ class recent_accounts {
     set& in = of(path);
     const unsigned free = places_of(in.said, 0);
     const unsigned at = free != 0 ? static_cast<unsigned>(__builtin_ctz(free)) / 2 : next_++ % ways;
-    in.said[at] = 0;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // a handler that leaves for good leaves nothing false
     in.tags[at] = static_cast<std::uint32_t>(path);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     in.said[at] = one.account | static_cast<std::uint32_t>(one.is) << standing_shift;
   }
 
