@@ -112,10 +112,12 @@ class recent_accounts {
 
   // Two bits for each place that holds the lower half of `value`.
   HL_HOT static unsigned places_of(const std::uint32_t* in, std::uint64_t value) {
-    const auto* four = reinterpret_cast<const __m128i*>(in);
     const __m128i wanted = _mm_set1_epi32(static_cast<int>(value));
-    return static_cast<unsigned>(
-        _mm_movemask_epi8(_mm_packs_epi32(_mm_cmpeq_epi32(four[0], wanted), _mm_cmpeq_epi32(four[1], wanted))));
+    // Loaded by the function: of a pointer whose type is deduced the right to alias is lost.
+    const auto equal = [wanted](const std::uint32_t* four) {
+      return _mm_cmpeq_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(four)), wanted);
+    };
+    return static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi32(equal(in), equal(in + 4))));
   }
 
   set* sets_ = nullptr;
