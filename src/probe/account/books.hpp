@@ -32,7 +32,7 @@ struct thread_scopes;  // probe/scope/slots.hpp
 void forget_scope_accounts(thread_scopes& of);
 HL_INTERNAL extern wire::cell no_cell;  // never settled, so that no fast path books there
 
-struct alignas(64) books {
+struct alignas(64) books {  // whole cache lines: the sets of `recent` lie behind it
   // What a thread must find in its books to go on: the process's generation, which has its highest bit set. While an
   // event is booked: the stack position of that event, an address, which has not. 0: they are nobody's.
   static constexpr std::uint64_t first_generation = std::uint64_t{1} << 63;
