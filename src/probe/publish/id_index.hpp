@@ -23,7 +23,7 @@ class id_index {
     slots_ = nullptr;
     count_ = 0;
     replacing_ = false;
-    return grow([](std::uint32_t) { return std::uint64_t{0}; });
+    return grow([](auto) {});
   }
 
   // 0 is no number: not found.
@@ -44,11 +44,11 @@ class id_index {
   // False: no memory. `hash_of` tells the hash of what was added before.
   template <class HashOf>
   bool add(std::uint64_t hash, std::uint32_t id, HashOf hash_of) {
-    if (crowded() && !grow(hash_of)) return false;
+    if (crowded() && !grow([&](auto put) { for_each_hashed(hash_of, put); })) return false;
     put(hash, id);
     return true;
   }
-  // The same by parts, where `hash_of` is not to be had for nothing.
+  // The same by parts, where `hash_of` is not to be had for nothing: before put(), grow() where it is crowded.
   bool crowded() const { return crowded(*slots_); }
   void put(std::uint64_t hash, std::uint32_t id) {
     put(*slots_, hash, id);
@@ -83,10 +83,12 @@ class id_index {
   }
   std::uint32_t count() const { return __atomic_load_n(&count_, __ATOMIC_RELAXED); }
 
+  // `each(put)` is to call put(hash, id) for all that is there. False: no memory.
+  //
   // A thread may still be looking something up in the old slots: their address range stays, and reads as empty, which
   // sends that thread to where the lock and the new slots tell the truth.
-  template <class HashOf>
-  bool grow(const HashOf& hash_of) {
+  template <class Each>
+  bool grow(const Each& each) {
     const slots* old = slots_;
     const unsigned bits = old == nullptr ? first_bits : 64 - old->shift + 1;
     auto* next = static_cast<slots*>(own_piece(sizeof(slots)));
@@ -94,7 +96,7 @@ class id_index {
     if (next == nullptr || data == nullptr) return false;
     *next = {data, (std::uint64_t{1} << bits) - 1, 64 - bits};
     const being_replaced now(*this);
-    if (old != nullptr) for_each([&](std::uint32_t id) { put(*next, hash_of(id), id); });
+    each([next](std::uint64_t hash, std::uint32_t id) { put(*next, hash, id); });
     __atomic_store_n(&slots_, next, __ATOMIC_SEQ_CST);
     if (old != nullptr) give_back(*old);
     return true;
@@ -113,6 +115,25 @@ class id_index {
   }
 
  private:
+  // The hashes lie anywhere in memory: many are waited for at once.
+  template <class HashOf, class F>
+  HL_COLD void for_each_hashed(HashOf hash_of, F f) const {
+    constexpr unsigned batch = 32;
+    std::uint32_t ids[batch];
+    unsigned count = 0;
+    const auto work_off = [&] {
+      std::uint64_t hashes[batch];
+      for (unsigned i = 0; i < count; ++i) hashes[i] = hash_of(ids[i]);
+      for (unsigned i = 0; i < count; ++i) f(hashes[i], ids[i]);
+      count = 0;
+    };
+    for_each([&](std::uint32_t id) {
+      ids[count++] = id;
+      if (count == batch) work_off();
+    });
+    work_off();
+  }
+
   struct slots {
     std::uint32_t* data;
     std::uint64_t mask;

@@ -18,39 +18,10 @@ std::uint64_t mix(std::uint64_t value) {
   return (value ^ value >> 32) * 0xd6e8feb86659fd93u;
 }
 
-// The paths of all nodes, for when their index grows. Parents come first.
-class node_paths {
- public:
-  node_paths()
-      : count_(__atomic_load_n(&segment.header->node_count, __ATOMIC_RELAXED)),
-        paths_(static_cast<std::uint64_t*>(own_map(bytes()))) {
-    if (paths_ == nullptr) return;
-    paths_[0] = root_path;
-    for (std::uint32_t i = 1; i < count_; ++i) {
-      const wire::node node = read_node(i);
-      paths_[i] = path_below(paths_[node.parent], segment.places[node.place].where & wire::place_address_mask);
-    }
-  }
-  ~node_paths() {
-    if (paths_ != nullptr) own_unmap(paths_, bytes());
-  }
-  node_paths(const node_paths&) = delete;
-  node_paths& operator=(const node_paths&) = delete;
-
-  explicit operator bool() const { return paths_ != nullptr; }
-  std::uint64_t operator()(std::uint32_t node) const { return paths_[node]; }
-
- private:
-  std::size_t bytes() const { return count_ * sizeof(std::uint64_t); }
-
-  std::uint32_t count_;
-  std::uint64_t* paths_;
-};
-
 }  // namespace
 
 bool stack_tree::create() {
-  cleaned_nodes_ = 0;
+  cleaned_nodes_ = indexed_count_ = 0;
   return nodes_.create() && places_.create();
 }
 
@@ -101,15 +72,26 @@ std::uint32_t stack_tree::add_place(std::uint64_t pc, std::uint64_t module) {
 
 std::uint32_t stack_tree::add_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place) {
   if (place == 0) return 0;
-  if (HL_UNLIKELY(nodes_.crowded())) {
-    const node_paths paths;
-    if (!paths || !nodes_.grow(paths)) return 0;
-  }
+  if (HL_UNLIKELY(nodes_.crowded()) && !nodes_.grow([this](auto put) { for_each_indexed(put); })) return 0;
+  if (HL_UNLIKELY(indexed_count_ == indexed_room_) && !make_room_for_indexed()) return 0;
   const std::uint32_t fresh = reserve_nodes(1, [](std::uint32_t needed) { return commit(segment.nodes, needed); });
   if (fresh == 0) return 0;
   write_node(fresh, {place, parent});
+  indexed_[indexed_count_++] = {path, fresh};
   nodes_.put(path, fresh);
   return fresh;
+}
+
+HL_COLD bool stack_tree::make_room_for_indexed() {
+  const std::uint32_t room = indexed_room_ == 0 ? few_nodes : indexed_room_ * 2;
+  auto* const larger = static_cast<indexed_node*>(own_map(room * sizeof(indexed_node)));
+  if (larger == nullptr) return false;
+  indexed_node* const smaller = indexed_;
+  if (smaller != nullptr) __builtin_memcpy(larger, smaller, indexed_count_ * sizeof(indexed_node));
+  indexed_ = larger;
+  indexed_room_ = room;
+  if (smaller != nullptr) own_unmap(smaller, room / 2 * sizeof(indexed_node));  // last: a child keeps what it finds
+  return true;
 }
 
 HL_COLD bool stack_tree::add_places(std::uint32_t* places, const std::uint64_t* pcs, std::uint32_t count) {
@@ -163,22 +145,14 @@ void stack_tree::retire(std::uint64_t start, std::uint64_t end) {
 
 void stack_tree::forget_retired() {
   const lock_guard held(lock_);
-  const std::uint32_t count = nodes_.count();
-  if (count < cleaned_nodes_ + few_nodes) return;
+  if (indexed_count_ < cleaned_nodes_ + few_nodes) return;
   const unloaded_nodes gone;
-  const node_paths paths;
-  if (!gone || !paths) return;  // they are found, and passed over
-  const std::size_t bytes = count * sizeof(std::uint32_t);
-  auto* const known = static_cast<std::uint32_t*>(own_map(bytes));
-  if (known == nullptr) return;
+  if (!gone) return;  // they are found, and passed over
   std::uint32_t kept = 0;
-  nodes_.for_each([&](std::uint32_t node) {
-    if (!gone.of(node)) known[kept++] = node;
-  });
-  nodes_.clear();
-  for (std::uint32_t i = 0; i < kept; ++i) nodes_.put(paths(known[i]), known[i]);
-  own_unmap(known, bytes);
-  cleaned_nodes_ = nodes_.count();
+  for (std::uint32_t i = 0; i < indexed_count_; ++i)
+    if (!gone.of(indexed_[i].node)) indexed_[kept++] = indexed_[i];
+  indexed_count_ = cleaned_nodes_ = kept;
+  nodes_.clear([this] { for_each_indexed([this](std::uint64_t path, std::uint32_t node) { nodes_.put(path, node); }); });
 }
 
 }  // namespace heapledger::probe

@@ -50,9 +50,23 @@ class stack_tree {
   std::uint32_t find_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place) const;
   std::uint32_t add_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place);
 
+  HL_COLD bool make_room_for_indexed();
+  template <class F>
+  void for_each_indexed(F f) const {
+    for (std::uint32_t i = 0; i < indexed_count_; ++i) f(indexed_[i].path, indexed_[i].node);
+  }
+
   id_index nodes_;  // by their paths: where each node of a stack will be is known before the first is found
   id_index places_;
-  std::uint32_t cleaned_nodes_ = 0;  // how many it knew when those that are gone were forgotten
+  // What is in nodes_, few of all nodes, for when that is made anew: to tell their paths from the tree takes all nodes.
+  struct indexed_node {
+    std::uint64_t path;
+    std::uint32_t node;
+  };
+  indexed_node* indexed_ = nullptr;
+  std::uint32_t indexed_count_ = 0;
+  std::uint32_t indexed_room_ = 0;
+  std::uint32_t cleaned_nodes_ = 0;  // how many there were when those that are gone were forgotten
   std::uint32_t lock_ = 0;
 };
 
