@@ -121,8 +121,13 @@ class stack_walk {
   // The innermost of the words, from the given one outward, that is not what it was; words_ itself never is. Inner
   // words first: each read is justified by the words before it.
   HL_HOT static const stack_read* innermost_change(const stack_read* word) {
-    while (*word->address == word->value) --word;
-    return word;
+    const auto same = [&word](int out) { return HL_LIKELY(*word[-out].address == word[-out].value); };
+    for (;; word -= 4) {  // jumps that are not taken leave the processor's memory of jumps to others
+      if (!same(0)) return word;
+      if (!same(1)) return word - 1;
+      if (!same(2)) return word - 2;
+      if (!same(3)) return word - 3;
+    }
   }
 
   // What a walk has come to, where it takes more than its fast path (odd_walk.cpp).
