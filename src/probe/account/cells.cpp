@@ -193,6 +193,9 @@ std::uint32_t add_account(const wire::account_key& key) {
     if (HL_UNLIKELY(!room || fresh >= tag::account_limit) && !make_room(fresh + 1)) return 0;
   } while (!__atomic_compare_exchange_n(&total, &fresh, fresh + 1, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
   segment.account_keys[fresh] = key;
+  // The next one's lines: by the time that it is made they are here.
+  __builtin_prefetch(&segment.account_keys[fresh + 2], 1);
+  __builtin_prefetch(&segment.accounts[fresh + 1], 1);
   segment.accounts[fresh].peak_epoch = peak_epoch;
   segment.accounts[fresh].id = wire::id_of_path(key.path);
   return fresh;

@@ -57,6 +57,7 @@ std::uint32_t stack_tree::append(std::uint32_t parent, const std::uint64_t* pcs,
   });
   if (first == 0) return 0;
   for (std::uint32_t i = 0; i < count; ++i) write_node(first + i, {places[i], i == 0 ? parent : first + i - 1});
+  __builtin_prefetch(&segment.nodes[first + count + 7], 1);  // for the next stack
   return first + count - 1;
 }
 
@@ -152,7 +153,8 @@ void stack_tree::forget_retired() {
   for (std::uint32_t i = 0; i < indexed_count_; ++i)
     if (!gone.of(indexed_[i].node)) indexed_[kept++] = indexed_[i];
   indexed_count_ = cleaned_nodes_ = kept;
-  nodes_.clear([this] { for_each_indexed([this](std::uint64_t path, std::uint32_t node) { nodes_.put(path, node); }); });
+  nodes_.clear(
+      [this] { for_each_indexed([this](std::uint64_t path, std::uint32_t node) { nodes_.put(path, node); }); });
 }
 
 }  // namespace heapledger::probe
