@@ -189,11 +189,7 @@ TEST(id_index, threads_that_add_the_same_without_a_lock_agree) {
         std::uint32_t has = index.add_unlocked(hash, mine, equal);
         if (has == 0) {
           const std::lock_guard held(lock);
-          has = index.find(hash, equal);
-          if (has == 0) {
-            ASSERT_TRUE(index.add(hash, mine, hash_of));
-            has = mine;
-          }
+          has = index.find_or_add(hash, mine, equal, hash_of);
         }
         found[t].push_back(has);
       }

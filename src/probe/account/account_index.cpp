@@ -14,7 +14,7 @@ void account_index::forget_unloaded() {
     for (std::uint32_t i = 1; i < count; ++i) {
       const wire::account_key& key = segment.account_keys[i];
       const bool of_scope = (key.owner & wire::owner_in_scope) != 0;  // found by scope/
-      if (key.path != 0 && !of_scope && !unloaded.of(key.node)) add(key.path, i);
+      if (key.path != 0 && !of_scope && !unloaded.of(key.node)) ids_.add(key.path, i, path_of);
     }
   });
 }

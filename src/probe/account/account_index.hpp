@@ -11,23 +11,25 @@
 namespace heapledger::probe {
 
 class account_index {
+  static std::uint64_t path_of(std::uint32_t account) { return segment.account_keys[account].path; }
+  static auto has(std::uint64_t path) {
+    return [path](std::uint32_t account) { return path_of(account) == path; };
+  }
+
  public:
   bool create() { return ids_.create(); }
 
   // 0, which is nobody's: not found. Takes no lock.
-  HL_HOT std::uint32_t find(std::uint64_t path) const {
-    return ids_.find(path, [path](std::uint32_t account) { return segment.account_keys[account].path == path; });
-  }
+  HL_HOT std::uint32_t find(std::uint64_t path) const { return ids_.find(path, has(path)); }
 
-  // The account that the path has now: this one, unless another thread was faster. Takes no lock; 0: add() it.
+  // The account that the path has now: this one, unless another thread was faster. Takes no lock; 0: find_or_add().
   std::uint32_t add_unlocked(std::uint64_t path, std::uint32_t account) {
-    return ids_.add_unlocked(path, account,
-                             [path](std::uint32_t known) { return segment.account_keys[known].path == path; });
+    return ids_.add_unlocked(path, account, has(path));
   }
 
-  // The caller serialises these. False: no memory.
-  bool add(std::uint64_t path, std::uint32_t account) {
-    return ids_.add(path, account, [](std::uint32_t known) { return segment.account_keys[known].path; });
+  // The caller serialises these. 0: no memory.
+  std::uint32_t find_or_add(std::uint64_t path, std::uint32_t account) {
+    return ids_.find_or_add(path, account, has(path), path_of);
   }
   // Code was unloaded: the paths of stacks that went through it may come to mean other code. They are forgotten.
   void forget_unloaded();

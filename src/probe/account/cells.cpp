@@ -217,10 +217,9 @@ void count_cut(stack_cut cut) {
 // Where the index has no place for it yet, or is not to be added to just now.
 HL_COLD std::uint32_t index_account(std::uint64_t path, std::uint32_t account) {
   const lock_guard held(accounts_lock);
-  if (const std::uint32_t found = accounts.find(path); found != 0) return found;
-  if (accounts.add(path, account)) return account;
-  count_loss(wire::loss::accounts_full);
-  return 0;
+  const std::uint32_t has = accounts.find_or_add(path, account);
+  if (has == 0) count_loss(wire::loss::accounts_full);
+  return has;
 }
 
 HL_COLD std::uint32_t descend(books& own) {
@@ -241,10 +240,9 @@ HL_COLD std::uint32_t make_account(books& own, std::uint64_t path) {
   if (fresh == 0) return 0;
   std::uint32_t account = accounts.add_unlocked(path, fresh);
   if (HL_UNLIKELY(account == 0)) account = index_account(path, fresh);
-  if (account == fresh)
-    count_cut(own.stack.cut());
-  else
-    segment.account_keys[fresh] = {};  // nobody's for good
+  // Of what another thread made meanwhile ours stays beside it, mostly unused: while the index was being replaced a
+  // third thread may have found ours.
+  if (account == fresh) count_cut(own.stack.cut());
   return account;
 }
 

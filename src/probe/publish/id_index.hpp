@@ -18,12 +18,12 @@ class id_index {
   static constexpr unsigned id_bits = 24;
   static constexpr std::uint32_t id_mask = (1u << id_bits) - 1;
 
-  // Empty, and forgetting what was there before: for the first books of a process.
-  bool create() {
+  // Empty, of 2^bits slots, and forgetting what was there before: for the first books of a process.
+  bool create(unsigned bits = 10) {
     slots_ = nullptr;
     count_ = 0;
-    replacing_ = false;
-    return grow([](auto) {});
+    replacements_ = 0;
+    return replace(bits, [](auto) {});
   }
 
   // 0 is no number: not found.
@@ -44,9 +44,9 @@ class id_index {
   // False: no memory. `hash_of` tells the hash of what was added before.
   template <class HashOf>
   bool add(std::uint64_t hash, std::uint32_t id, HashOf hash_of) {
-    if (crowded() && !grow([&](auto put) { for_each_hashed(hash_of, put); })) return false;
-    put(hash, id);
-    return true;
+    const bool room = make_room(hash_of);
+    if (room) put(hash, id);
+    return room;
   }
   // The same by parts, where `hash_of` is not to be had for nothing: before put(), grow() where it is crowded.
   bool crowded() const { return crowded(*slots_); }
@@ -56,23 +56,22 @@ class id_index {
   }
 
   // Without the lock, and in a signal handler: what is there for this hash, which is `id` if there was nothing before.
-  // 0: take the lock, and find() and add() as ever. So it is when the slots are crowded, or are being replaced.
+  // 0: take the lock and find_or_add(); others may have found `id` all the same. So it is when the slots are crowded,
+  // or are being replaced: what is found or added may not be among those that are to come.
   template <class Equal>
   std::uint32_t add_unlocked(std::uint64_t hash, std::uint32_t id, Equal equal) {
+    const std::uint32_t replacements = __atomic_load_n(&replacements_, __ATOMIC_ACQUIRE);  // pairs with being_replaced
     const slots& in = *__atomic_load_n(&slots_, __ATOMIC_ACQUIRE);
-    if (crowded(in)) return 0;
-    for (std::uint64_t at = hash >> in.shift;; at = (at + 1) & in.mask) {
-      std::uint32_t slot = __atomic_load_n(&in.data[at], __ATOMIC_ACQUIRE);
-      if (slot == 0 && __atomic_compare_exchange_n(&in.data[at], &slot, id | tag_of(hash), false, __ATOMIC_SEQ_CST,
-                                                   __ATOMIC_ACQUIRE))
-        break;
-      if ((slot ^ tag_of(hash)) >> id_bits == 0 && equal(slot & id_mask)) return slot & id_mask;
-    }
-    __atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED);
-    // Pairs with being_replaced: either whoever replaces the slots sees the addition, or we see that they are replaced.
-    const bool replaced =
-        __atomic_load_n(&replacing_, __ATOMIC_SEQ_CST) || __atomic_load_n(&slots_, __ATOMIC_SEQ_CST) != &in;
-    return replaced ? 0 : id;
+    if (replacements % 2 != 0 || crowded(in)) return 0;
+    const std::uint32_t has = find_or_put(in, hash, id, equal);
+    // Pairs with being_replaced: whoever replaces the slots sees what is there, or we see that they are replaced.
+    return __atomic_load_n(&replacements_, __ATOMIC_SEQ_CST) == replacements ? has : 0;
+  }
+
+  // The same for a caller that serialises. 0: no memory. Not find() and then add(): add_unlocked() may come in between.
+  template <class Equal, class HashOf>
+  std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t id, Equal equal, HashOf hash_of) {
+    return make_room(hash_of) ? find_or_put(*slots_, hash, id, equal) : 0;
   }
 
   // Calls `f` with every number. The caller serialises.
@@ -89,17 +88,7 @@ class id_index {
   // sends that thread to where the lock and the new slots tell the truth.
   template <class Each>
   bool grow(const Each& each) {
-    const slots* old = slots_;
-    const unsigned bits = old == nullptr ? first_bits : 64 - old->shift + 1;
-    auto* next = static_cast<slots*>(own_piece(sizeof(slots)));
-    auto* data = static_cast<std::uint32_t*>(own_map(sizeof(std::uint32_t) << bits));
-    if (next == nullptr || data == nullptr) return false;
-    *next = {data, (std::uint64_t{1} << bits) - 1, 64 - bits};
-    const being_replaced now(*this);
-    each([next](std::uint64_t hash, std::uint32_t id) { put(*next, hash, id); });
-    __atomic_store_n(&slots_, next, __ATOMIC_SEQ_CST);
-    if (old != nullptr) give_back(*old);
-    return true;
+    return replace(64 - slots_->shift + 1, each);
   }
 
   // Then calls `add_again`, which puts back what is to stay.
@@ -115,6 +104,44 @@ class id_index {
   }
 
  private:
+  struct slots {
+    std::uint32_t* data;
+    std::uint64_t mask;
+    unsigned shift;
+  };
+
+  template <class Equal>
+  std::uint32_t find_or_put(const slots& in, std::uint64_t hash, std::uint32_t id, Equal equal) {
+    for (std::uint64_t at = hash >> in.shift;; at = (at + 1) & in.mask) {
+      std::uint32_t slot = __atomic_load_n(&in.data[at], __ATOMIC_SEQ_CST);
+      if (slot == 0 && __atomic_compare_exchange_n(&in.data[at], &slot, id | tag_of(hash), false, __ATOMIC_SEQ_CST,
+                                                   __ATOMIC_SEQ_CST)) {
+        __atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED);
+        return id;
+      }
+      if ((slot ^ tag_of(hash)) >> id_bits == 0 && equal(slot & id_mask)) return slot & id_mask;
+    }
+  }
+
+  template <class Each>
+  bool replace(unsigned bits, const Each& each) {
+    const slots* old = slots_;
+    auto* next = static_cast<slots*>(own_piece(sizeof(slots)));
+    auto* data = static_cast<std::uint32_t*>(own_map(sizeof(std::uint32_t) << bits));
+    if (next == nullptr || data == nullptr) return false;
+    *next = {data, (std::uint64_t{1} << bits) - 1, 64 - bits};
+    const being_replaced now(*this);
+    each([next](std::uint64_t hash, std::uint32_t id) { put(*next, hash, id); });
+    __atomic_store_n(&slots_, next, __ATOMIC_SEQ_CST);
+    if (old != nullptr) give_back(*old);
+    return true;
+  }
+
+  template <class HashOf>
+  bool make_room(HashOf hash_of) {
+    return !crowded() || grow([&](auto put) { for_each_hashed(hash_of, put); });
+  }
+
   // The hashes lie anywhere in memory: many are waited for at once.
   template <class HashOf, class F>
   HL_COLD void for_each_hashed(HashOf hash_of, F f) const {
@@ -134,22 +161,21 @@ class id_index {
     work_off();
   }
 
-  struct slots {
-    std::uint32_t* data;
-    std::uint64_t mask;
-    unsigned shift;
-  };
-  static constexpr unsigned first_bits = 10;
-
+  // Odd from here to the end, also where clear() makes the slots grow.
   class being_replaced {
    public:
-    explicit being_replaced(id_index& of) : of_(of) { __atomic_store_n(&of_.replacing_, true, __ATOMIC_SEQ_CST); }
-    ~being_replaced() { __atomic_store_n(&of_.replacing_, false, __ATOMIC_RELEASE); }
+    explicit being_replaced(id_index& of) : of_(of), before_(of.replacements_) {
+      __atomic_store_n(&of_.replacements_, before_ | 1, __ATOMIC_SEQ_CST);
+    }
+    ~being_replaced() {
+      if (before_ % 2 == 0) __atomic_store_n(&of_.replacements_, before_ + 2, __ATOMIC_RELEASE);
+    }
     being_replaced(const being_replaced&) = delete;
     being_replaced& operator=(const being_replaced&) = delete;
 
    private:
     id_index& of_;
+    const std::uint32_t before_;
   };
 
   bool crowded(const slots& in) const { return std::uint64_t{count()} * 8 > (in.mask + 1) * 7; }
@@ -169,7 +195,7 @@ class id_index {
 
   slots* slots_ = nullptr;
   std::uint32_t count_ = 0;
-  bool replacing_ = false;
+  std::uint32_t replacements_ = 0;  // twice; odd: one is under way
 };
 
 }  // namespace heapledger::probe
