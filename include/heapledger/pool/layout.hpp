@@ -1,8 +1,7 @@
 // The geometry of a pool, at compile time.
 //
-//   segment   64 page slots, aligned to its size. Slot 0 holds the descriptions of the others, 64 bytes each, so that
-//   they
-//             do not all fall into the same sets of the cache, and a page can be all chunks.
+//   segment   64 page slots, aligned to its size. Slot 0 holds the descriptions of the others, 64 bytes each:
+//             so they do not all fall into the same sets of the cache, and a page can be all chunks.
 //   page      [headers, if beside] chunk chunk chunk ...
 //   chunk     [header, if in front] [mark] payload [mark or red zone]; a pointer to a chunk is one to its payload
 #pragma once

@@ -20,9 +20,10 @@
 namespace heapledger {
 
 // The tool that is told which bytes the program may touch.
-//   address_sanitizer  chunks are poisoned while free, with red zones between them; the default in a build with
-//   -fsanitize=address valgrind           chunks are blocks of memcheck; the default with -DHEAPLEDGER_POOL_VALGRIND,
-//   and needs its headers
+//   address_sanitizer  chunks are poisoned while free, with red zones between them;
+//                      the default in a build with -fsanitize=address
+//   valgrind           chunks are blocks of memcheck; needs its headers;
+//                      the default with -DHEAPLEDGER_POOL_VALGRIND
 enum class memory_tool { none, address_sanitizer, valgrind };
 
 #if HEAPLEDGER_POOL_UNDER_ASAN

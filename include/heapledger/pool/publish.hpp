@@ -1,9 +1,9 @@
 // How a pool shows itself to a profiler: an analyzer that counts where the profiler reads, and the weak functions that
 // the profiler defines. heapledger's probe does; its report, top and page show such pools as heaps of their own.
 //
-//   heapledger::pool<48, mode, heapledger::no_header, heapledger::published<>> pool("requests");         // how much
-//   heapledger::pool<48, mode, heapledger::allocation_site, heapledger::published<>> pool("requests");   // and from
-//   where
+//   heapledger::pool<48, mode, heapledger::no_header, heapledger::published<>> pool("requests");
+//
+// tells how much; with heapledger::allocation_site in the place of no_header also from where.
 //
 // A program with a `published` pool links and runs without a profiler: the counters are then the pool's own. The C
 // names and the layout of heapledger_pool_counters are a contract: fields are added at the end only, and `size_bytes`
