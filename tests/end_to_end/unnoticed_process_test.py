@@ -1,13 +1,14 @@
 """What a process is made of (descriptors, environment, signals, limits, streams) is what it is without heapledger, and
 a place that is full, read-only or missing costs the profile at most, never the program."""
 
+import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 
 import ledger
+from terminal import Terminal
 
 STEADY = [ledger.program("steady"), "stacks", "50000"]
 
@@ -105,18 +106,19 @@ print(os.dup(0))
         self.assertEqual(done.out, b"0\n")
 
     def test_interrupt_from_the_terminal(self):
-        """SIGINT goes to the whole group: the program decides, and the tool waits for it and writes the profile."""
+        """SIGINT goes to the whole group: the program decides, and the tool waits for it and writes the profile. The tool
+        does not send it once more, as it does with a signal from a process."""
         script = "trap 'echo handled; exit 3' INT; echo ready; while :; do sleep 0.01; done"
         folder = self.path("interrupt")
         os.mkdir(folder)
         run = [ledger.BIN, "run", "-q", "-o", os.path.join(folder, "%e.%p.hlp"), "--", "bash", "-c", script]
-        with subprocess.Popen(run, stdout=subprocess.PIPE, env=ledger.plain_environment(), start_new_session=True) as tool:
-            self.assertEqual(tool.stdout.readline(), b"ready\n")
-            os.killpg(tool.pid, signal.SIGINT)
-            out, _ = tool.communicate(timeout=ledger.TIMEOUT)
-        self.assertEqual((tool.returncode, out), (3, b"handled\n"))
+        with contextlib.closing(Terminal(run, env=ledger.plain_environment())) as terminal:
+            terminal.wait_for("ready")
+            terminal.keys("\x03")
+            self.assertEqual(terminal.wait_for_end(), 3)
+            self.assertEqual(terminal.text.count("handled"), 1, terminal.text)
         # A child that the signal caught between fork and exec is a bash too.
-        endings = [r["process"].get("exit_code") for r in ledger.Profiled(ledger.Outcome(3, out, b""), folder).of("bash")]
+        endings = [r["process"].get("exit_code") for r in ledger.Profiled(ledger.Outcome(3, b"", b""), folder).of("bash")]
         self.assertIn(3, endings)
 
     def assert_program_as_alone(self, mounts, command):
