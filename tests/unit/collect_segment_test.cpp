@@ -80,6 +80,22 @@ TEST(collect_segment, drops_accounts_that_hold_nothing) {
   EXPECT_EQ(result.locations.size(), 1u);
 }
 
+TEST(collect_segment, one_row_stands_for_all_accounts_of_a_stack) {
+  segment_builder builder;
+  const auto outer = builder.add_node(0, 0x1000);
+  const auto first = builder.add_account(builder.add_node(outer, 0x2000));
+  const auto again = builder.add_account(builder.add_node(outer, 0x2000));  // appended by another thread
+  const auto other = builder.add_account(outer);
+  for (const auto account : {first, again, other}) builder.accounts[account].allocations = account;
+  builder.errors.push_back({.kind = wire::error_kind::overflow, .account = again, .count = 1});
+  const auto result = collected(builder);
+  ASSERT_EQ(result.stacks.size(), 2u);
+  ASSERT_EQ(result.errors.size(), 1u);
+  EXPECT_EQ(result.errors[0].stack, first);
+  EXPECT_EQ(stack_of(result, first).count.allocations, first + again);
+  EXPECT_EQ(stack_of(result, other).count.allocations, other);
+}
+
 TEST(collect_segment, takes_an_unfinished_fold_from_its_journal) {
   segment_builder builder;
   const auto account = builder.add_account(0);
@@ -194,10 +210,10 @@ TEST(collect_segment, nodes_of_one_place_and_parent_are_one) {
   for (const auto node : {inner, same, other}) builder.accounts[builder.add_account(node)].allocations = 1;
   const auto result = collected(builder);
   EXPECT_EQ(result.nodes.size(), 4u);
-  ASSERT_EQ(result.stacks.size(), 3u);
-  EXPECT_EQ(result.stacks[0].node, result.stacks[1].node);
-  EXPECT_NE(result.stacks[0].node, result.stacks[2].node);
-  EXPECT_EQ(result.nodes[result.stacks[2].node].parent, result.nodes[result.stacks[0].node].parent);
+  ASSERT_EQ(result.stacks.size(), 2u);  // accounts of one stack are one
+  EXPECT_EQ(result.stacks[0].count.allocations, 2u);
+  EXPECT_NE(result.stacks[0].node, result.stacks[1].node);
+  EXPECT_EQ(result.nodes[result.stacks[1].node].parent, result.nodes[result.stacks[0].node].parent);
 }
 
 TEST(collect_segment, nodes_that_are_not_there_yet_do_not_break_a_stack) {

@@ -94,20 +94,20 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
   const auto nodes = build_stack_tree(segment, std::move(innermost), to);
   add_pools(segment, std::span(nodes).subspan(kept.size()), to);
 
-  // One account of a kind of scope and a stack stands for all of them: of scopes that lived at the same time.
+  // One account of a kind of scope and a stack stands for all of them: of scopes that lived at the same time, of blocks
+  // that were moved out of a scope, and of threads that met the stack at the same moment.
   std::unordered_map<std::uint64_t, std::size_t> places;
+  places.reserve(kept.size());
   std::vector<std::uint32_t> id_of(accounts.size());
   std::iota(id_of.begin(), id_of.end(), std::uint32_t{0});
   for (std::size_t i = 0; i < kept.size(); ++i) {
     const std::uint32_t account = kept[i], kind = scopes.kind_of(segment.account_keys[account]);
-    if (kind != 0) {
-      const auto [at, is_new] = places.try_emplace(std::uint64_t{kind} << 32 | nodes[i], to.stacks.size());
-      if (!is_new) {
-        auto& first = to.stacks[at->second];
-        first.count += accounts[account];
-        id_of[account] = first.id;
-        continue;
-      }
+    const auto [at, is_new] = places.try_emplace(std::uint64_t{kind} << 32 | nodes[i], to.stacks.size());
+    if (!is_new) {
+      auto& first = to.stacks[at->second];
+      first.count += accounts[account];
+      id_of[account] = first.id;
+      continue;
     }
     to.stacks.push_back({.id = account, .node = nodes[i], .scope = scopes.path_of(kind), .count = accounts[account]});
   }
