@@ -153,7 +153,8 @@ class Oracle(ledger.Case):
         self.agree(["/usr/bin/cmake", "-P", self.write("script.cmake", CMAKE)])
 
     def test_bash(self):
-        self.agree(["/usr/bin/bash", "-c", "for i in {1..300}; do a[i]=x$i; done; echo ${#a[@]} ${a[@]//x/y}"], parent_as_text=True)  # PPID
+        script = "for i in {1..300}; do a[i]=x$i; done; echo ${#a[@]} ${a[@]//x/y}"
+        self.agree(["/usr/bin/bash", "-c", script], parent_as_text=True)  # its variable PPID
 
     def test_openssl(self):
         if not shutil.which("openssl"):

@@ -1,5 +1,5 @@
-// Threads that look for the same in an index without a lock and add it, while another makes the index grow, in every
-// order of their steps: all come to the same.
+// Threads that look for the same in an index without a lock and add it, while another makes the index grow, in all
+// orders of their steps with two switches that nothing forces: all come to the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,8 +51,8 @@ TEST(interleavings, add_to_an_index_that_grows) {
     all.threads.push_back([&, i] {
       const std::uint32_t mine = first_of_adders + i;
       found[i] = index.add_unlocked(hash, mine, equal);
-      if (found[i] != 0 || i != 0)
-        return;  // one of them goes on: in more orders than can be tried, each waits for each
+      // Only one of them goes on to the lock: several that wait for it take turns without end.
+      if (found[i] != 0 || i != 0) return;
       const lock_guard held(index_lock);
       found[i] = index.find_or_add(hash, mine, equal, hash_of);
     });
