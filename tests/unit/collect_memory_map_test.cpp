@@ -49,8 +49,21 @@ TEST_F(memory_map_test, every_mapping_goes_to_one_part) {
   EXPECT_EQ(parts.other, (64 + 128) << 10);
   EXPECT_EQ(parts.stacks, 256 << 10);
   EXPECT_EQ(parts.rss, 511 << 10);
-  EXPECT_TRUE(parts.has_named_memory);
   EXPECT_TRUE(parts.has_segment);
+}
+
+TEST_F(memory_map_test, where_the_kernel_names_no_memory_the_probes_own_is_known_by_its_flags) {
+  const std::string unnamed =
+      mapping_text("7f0000000000-7f0000001000", "rw-p", "00:00", 0, "", 1, "rd wr mr mw me nr sd") +
+      mapping_text("7f0000001000-7f0000002000", "rw-p", "00:00", 0, "", 2, "rd wr mr mw me dd sd") +
+      mapping_text("7f0000002000-7f0000003000", "rw-p", "00:00", 0, "", 4, "rd wr mr mw me ac nr dd") +
+      mapping_text("7f0000003000-7f0000004000", "rw-p", "00:00", 0, "[anon:cage]", 8, "rd wr mr mw me ac nr dd");
+  EXPECT_EQ(sorted(unnamed).probe_memory, 4 << 10);
+  EXPECT_EQ(sorted(unnamed).heap, (1 + 2 + 8) << 10);
+  const auto parts =
+      sorted(unnamed + mapping_text("7f0000200000-7f0000300000", "rw-p", "00:00", 0, "[anon:heapledger]", 16));
+  EXPECT_EQ(parts.probe_memory, 16 << 10);
+  EXPECT_EQ(parts.heap, 15 << 10);
 }
 
 TEST_F(memory_map_test, thread_stacks_are_known_by_guard_and_flag_or_by_their_stack_pointer) {
@@ -74,29 +87,18 @@ TEST_F(memory_map_test, the_parts_add_up_to_the_resident_memory) {
                        .other = 40,
                        .written_file_pages = 0,
                        .written_library_pages = 0,
-                       .has_named_memory = false,
                        .has_segment = true};
   wire::segment_header header{};
-  header.private_bytes = 50;
   header.tag_bytes_each = 8;
   header.large_blocks = 1;
   const quick_totals totals{.allocations = 10, .frees = 5, .allocated_bytes = 700, .freed_bytes = 300};
-  auto map = to_memory_map(parts, header, totals, 5);
+  const auto map = to_memory_map(parts, header, totals, 5);
   EXPECT_EQ(map.tag_bytes, 32);
-  EXPECT_EQ(map.profiler_bytes, 110);  // the kernel names no anonymous memory: the probe says how much it has
-  EXPECT_EQ(map.allocator_bytes, 600 - 50 - 400 - 32);
-  const auto sum = [](const memory_map& m) {
-    return m.live_bytes + m.tag_bytes + m.profiler_bytes + m.allocator_bytes + m.file_bytes + m.stack_bytes +
-           m.other_bytes;
-  };
-  EXPECT_EQ(sum(map), map.rss_bytes);
-  parts.has_named_memory = true;
-  map = to_memory_map(parts, header, totals, 5);
   EXPECT_EQ(map.profiler_bytes, 60);
-  EXPECT_EQ(sum(map), map.rss_bytes);
-  header.private_bytes = UINT64_MAX;  // hostile
-  parts.has_named_memory = false;
-  EXPECT_EQ(sum(to_memory_map(parts, header, totals, 5)), parts.rss);
+  EXPECT_EQ(map.allocator_bytes, 600 - 400 - 32);
+  EXPECT_EQ(map.live_bytes + map.tag_bytes + map.profiler_bytes + map.allocator_bytes + map.file_bytes +
+                map.stack_bytes + map.other_bytes,
+            map.rss_bytes);
 }
 
 TEST_F(memory_map_test, totals_bring_the_parts_up_to_date) {
@@ -110,7 +112,6 @@ TEST_F(memory_map_test, totals_bring_the_parts_up_to_date) {
                               .other = 10,
                               .written_file_pages = 50,
                               .written_library_pages = 20,
-                              .has_named_memory = true,
                               .has_segment = true};
   const auto sum = [](const resident_parts& p) {
     return p.heap + p.stacks + p.files + p.segment + p.probe_memory + p.probe_library + p.other;

@@ -20,18 +20,13 @@ constexpr std::uint64_t resting_cost_share = 5000;
 
 memory_map to_memory_map(const resident_parts& parts, const wire::segment_header& header, const quick_totals& totals,
                          std::int64_t time_ns) {
-  const auto unnamed =
-      parts.has_named_memory
-          ? std::int64_t{0}
-          : static_cast<std::int64_t>(std::min<std::uint64_t>(
-                header.private_bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(parts.heap, 0))));
   memory_map map;
   map.time_ns = time_ns;
   map.rss_bytes = parts.rss;
   map.live_bytes = totals.live_bytes();
   map.tag_bytes = static_cast<std::int64_t>(tag_bytes_of(header, totals.live_blocks()));
-  map.profiler_bytes = parts.segment + parts.probe_library + parts.probe_memory + unnamed;
-  map.allocator_bytes = parts.heap - unnamed - map.live_bytes - map.tag_bytes;
+  map.profiler_bytes = parts.segment + parts.probe_library + parts.probe_memory;
+  map.allocator_bytes = parts.heap - map.live_bytes - map.tag_bytes;
   map.file_bytes = parts.files;
   map.stack_bytes = parts.stacks;
   map.other_bytes = parts.other;

@@ -37,7 +37,11 @@ class sorter {
     previous_end_ = map.end;
   }
 
-  resident_parts finish() const { return parts_; }
+  resident_parts finish() const {
+    resident_parts parts = parts_;
+    (has_named_memory_ ? parts.heap : parts.probe_memory) += flagged_bytes_;
+    return parts;
+  }
 
  private:
   std::int64_t& part_of(const mapping& map, std::string_view details) {
@@ -47,7 +51,7 @@ class sorter {
     }
     if (is_probe_file(map.name)) return parts_.probe_library;
     if (map.name.starts_with("[anon:heapledger")) {
-      parts_.has_named_memory = true;
+      has_named_memory_ = true;
       return parts_.probe_memory;
     }
     if (map.name.starts_with("[stack")) return parts_.stacks;
@@ -55,7 +59,14 @@ class sorter {
     if (map.inode != 0 && !map.name.starts_with("/dev/zero") && !map.name.starts_with("/SYSV")) return parts_.files;
     const bool is_anonymous = map.name.empty() || map.name.starts_with("[anon:");
     if (!is_anonymous || map.is_shared) return parts_.other;
-    return is_thread_stack(map, details) ? parts_.stacks : parts_.heap;
+    if (is_thread_stack(map, details)) return parts_.stacks;
+    return map.name.empty() && has_own_flags(details) ? flagged_bytes_ : parts_.heap;
+  }
+
+  // A kernel without names for anonymous memory still tells the two flags that all of the probe's has, and that the
+  // program's hardly ever has together: not reserved, and left out of core dumps.
+  static bool has_own_flags(std::string_view details) {
+    return has_vm_flag(details, "nr") && has_vm_flag(details, "dd");
   }
 
   // A thread's stack lies above a guard, and is exempt from huge pages since Linux 6.7.
@@ -69,6 +80,8 @@ class sorter {
   const segment_file& segment_;
   const std::vector<std::uint64_t>& stack_pointers_;
   resident_parts parts_;
+  std::int64_t flagged_bytes_ = 0;
+  bool has_named_memory_ = false;
   bool after_guard_ = false;
   std::uint64_t previous_end_ = 0;
 };

@@ -22,13 +22,12 @@ struct resident_parts {
   std::int64_t stacks = 0;
   std::int64_t files = 0;
   std::int64_t segment = 0;
-  std::int64_t probe_memory = 0;  // the probe's own anonymous memory, where the kernel names it
+  std::int64_t probe_memory = 0;  // the probe's own anonymous memory
   std::int64_t probe_library = 0;
   std::int64_t other = 0;
 
   std::int64_t written_file_pages = 0;     // within `files`: copies on write, which the kernel counts as anonymous
   std::int64_t written_library_pages = 0;  // within `probe_library`, likewise
-  bool has_named_memory = false;           // the kernel names the probe's own anonymous memory
   bool has_segment = false;                // the segment is mapped: this is still the program image it belongs to
 };
 
