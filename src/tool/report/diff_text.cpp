@@ -9,6 +9,7 @@
 #include "tool/analyse/machinery.hpp"
 #include "tool/diff/rank.hpp"
 #include "tool/report/frame_text.hpp"
+#include "tool/report/grid.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
 
@@ -74,11 +75,11 @@ void write_profile_line(page& page, const char* label, const process_info& proce
 void write_totals(page& page, const diff::comparison& compared) {
   const counters& before = compared.total_before();
   const counters& after = compared.total_after();
-  page.line(fmt::format("  {:<22}{:>16}{:>16}{:>16}", "", "before", "after", "change"), tone::faint);
+  grid table({{"", 22, cell::name}, {"before", 16}, {"after", 16}, {"change", 16}, {"", 0, cell::words}});
   const auto row = [&](const char* label, std::int64_t old_value, std::int64_t new_value, measure by) {
     const std::int64_t change = new_value - old_value;
-    page.line(fmt::format("  {:<22}{:>16}{:>16}{:>16}  {}", label, value_text(by, old_value), value_text(by, new_value),
-                          change == 0 ? "" : signed_text(by, change), share_text(old_value, change)));
+    table.add({label, value_text(by, old_value), value_text(by, new_value), change == 0 ? "" : signed_text(by, change),
+               share_text(old_value, change)});
   };
   row("live at the end", before.live_bytes(), after.live_bytes(), measure::live);
   row("  in blocks", before.live_blocks(), after.live_blocks(), measure::count);
@@ -87,6 +88,7 @@ void write_totals(page& page, const diff::comparison& compared) {
     constexpr std::array labels = {"", "", "allocated", "allocations", "temporary"};
     row(labels[static_cast<std::size_t>(by)], value_of(before, by), value_of(after, by), by);
   }
+  page.table(table);
   const std::uint64_t error = compared.before().peak.error_bytes + compared.after().peak.error_bytes;
   if (error != 0)
     page.line(fmt::format("  (the change of the peak is true to within {})", bytes_text(error)), tone::faint);

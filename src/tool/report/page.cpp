@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "tool/report/grid.hpp"
 #include "tool/report/printable.hpp"
 
 namespace heapledger::report {
@@ -83,6 +84,12 @@ void page::line(std::string_view text, tone tone) {
     out_ += shown;
   }
   out_ += '\n';
+}
+
+void page::table(grid& rows) {
+  rows.fit(style_.width);
+  line(rows.head(), tone::faint);
+  for (std::size_t i = 0; i < rows.size(); ++i) line(rows.line(i));
 }
 
 void page::command(std::string_view text) {

@@ -18,6 +18,8 @@ struct text_style {
 // is set or TERM is dumb; other than ASCII characters when the locale's are UTF-8.
 text_style style_for(int fd);
 
+class grid;
+
 enum class tone { plain, bold, faint, alarm };
 
 class page {
@@ -31,6 +33,8 @@ class page {
   void heading(std::string_view text);
   // One line, cut at the width, without trailing blanks.
   void line(std::string_view text, tone tone = tone::plain);
+  // Its head and its lines, fitted to the width.
+  void table(grid& rows);
   // What may be typed: whole, however long.
   void command(std::string_view text);
   // Words wrapped at the width, every line indented.

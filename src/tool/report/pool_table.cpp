@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tool/report/grid.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/site_section.hpp"
 #include "tool/report/tables.hpp"
@@ -18,7 +19,7 @@ constexpr std::size_t stacks_shown = 3;
 constexpr std::size_t name_width = 24;
 
 std::string name_of(const pool_info& pool) {
-  return pool.name.empty() ? "(no name)" : cut_right(terminal_text(pool.name), name_width);
+  return pool.name.empty() ? "(no name)" : terminal_text(pool.name);
 }
 
 std::string open_of(const pool_info& pool) {
@@ -76,17 +77,24 @@ void write_pools(page& page, const profile& p) {
   const std::size_t count = rows.size();
   if (count > rows_shown) rows.resize(rows_shown);
   page.heading("Pools");
-  page.line(fmt::format("  {} {:>14} {:>10} {:>12} {:>11} {:>7} {:>11}", padded("", name_width), "pools", "chunk",
-                        "in use", "memory", "used", "highest"),
-            tone::faint);
+  grid table({{"", name_width, cell::name},
+              {"pools", 15},
+              {"chunk", 11},
+              {"in use", 13},
+              {"memory", 12},
+              {"used", 8},
+              {"highest", 12}});
+  for (const auto* pool : rows)
+    table.add({name_of(*pool), open_of(*pool), bytes_text(pool->chunk_bytes), count_text(pool->chunks_in_use()),
+               bytes_text(pool->page_bytes), used_of(*pool), bytes_text(pool->peak_page_bytes)});
+  table.fit(page.width());
+  page.line(table.head(), tone::faint);
   std::optional<pool_stacks> stacks;
-  for (const auto* pool : rows) {
-    page.line(fmt::format("  {} {:>14} {:>10} {:>12} {:>11} {:>7} {:>11}", padded(name_of(*pool), name_width),
-                          open_of(*pool), bytes_text(pool->chunk_bytes), count_text(pool->chunks_in_use()),
-                          bytes_text(pool->page_bytes), used_of(*pool), bytes_text(pool->peak_page_bytes)));
-    if (pool->sites.empty()) continue;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    page.line(table.line(i));
+    if (rows[i]->sites.empty()) continue;
     if (!stacks) stacks.emplace(p);
-    stacks->write(page, *pool);
+    stacks->write(page, *rows[i]);
   }
   if (rows.size() < count) page.line(fmt::format("  {} more", count - rows.size()), tone::faint);
   page.paragraph(

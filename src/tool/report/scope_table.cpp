@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tool/analyse/scopes.hpp"
+#include "tool/report/grid.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/tables.hpp"
 #include "tool/report/units.hpp"
@@ -19,12 +20,6 @@ constexpr std::size_t path_width = 26;
 std::string name_of(const analyse::scope_row& row) {
   if (row.path.empty()) return "(in no scope)";
   return std::string(2 * (row.path.size() - 1), ' ') + terminal_text(row.path.back());
-}
-
-std::string cut(std::string name, std::size_t width = name_width) {
-  if (columns(name) <= width) return name;
-  while (columns(name) > width - 3) name.pop_back();
-  return name + "...";
 }
 
 // What the budgets did, where there were any.
@@ -54,7 +49,7 @@ void write_outliving(page& page, const analyse::scope_row& row) {
 std::string path_text(const std::vector<std::string>& path) {
   std::string text;
   for (const auto& name : path) text += (text.empty() ? "" : " / ") + name;
-  return cut(text.empty() ? "(in no scope)" : terminal_text(text), path_width);
+  return text.empty() ? "(in no scope)" : terminal_text(text);
 }
 
 // Pairs for which the probe had no room, together.
@@ -67,15 +62,17 @@ void write_freers(page& page, const profile& p) {
   if (p.freers.empty()) return;
   auto rows = p.freers;
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.freed_bytes > b.freed_bytes; });
-  page.line(fmt::format("  {} {} {:>11} {:>11} {:>11}", padded("allocated in", path_width),
-                        padded("freed in", path_width), "freed", "in", "after end"),
-            tone::faint);
+  grid table({{"allocated in", path_width, cell::name},
+              {"freed in", path_width + 1, cell::name},
+              {"freed", 12},
+              {"in", 12},
+              {"after end", 12}});
   for (std::size_t i = 0; i < rows.size() && i < freers_shown; ++i)
-    page.line(fmt::format("  {} {} {:>11} {:>11} {:>11}",
-                          padded(beyond_the_table(rows[i]) ? "(other pairs)" : path_text(rows[i].owner), path_width),
-                          padded(beyond_the_table(rows[i]) ? "" : path_text(rows[i].by), path_width),
-                          bytes_text(static_cast<std::int64_t>(rows[i].freed_bytes)), count_text(rows[i].frees),
-                          bytes_text(static_cast<std::int64_t>(rows[i].late_bytes))));
+    table.add({beyond_the_table(rows[i]) ? "(other pairs)" : path_text(rows[i].owner),
+               beyond_the_table(rows[i]) ? "" : path_text(rows[i].by),
+               bytes_text(static_cast<std::int64_t>(rows[i].freed_bytes)), count_text(rows[i].frees),
+               bytes_text(static_cast<std::int64_t>(rows[i].late_bytes))});
+  page.table(table);
   if (rows.size() > freers_shown)
     page.line(fmt::format("  {} more", counted(rows.size() - freers_shown, "pair", "pairs")), tone::faint);
   page.paragraph(
@@ -100,18 +97,21 @@ void write_scopes(page& page, const profile& p) {
                   [&](const auto& row) { return static_cast<std::int64_t>(row.all.allocated_bytes) <= smallest; });
   }
   page.heading("Scopes");
-  page.line(fmt::format("  {} {:>11} {:>11} {:>13} {:>11} {:>10}", padded("", name_width), "live", "highest",
-                        "allocated", "in", "scopes"),
-            tone::faint);
+  grid table(
+      {{"", name_width, cell::name}, {"live", 12}, {"highest", 12}, {"allocated", 14}, {"in", 12}, {"scopes", 11}});
   for (const auto& row : rows) {
     const bool known = row.info != nullptr;
-    page.line(fmt::format("  {} {:>11} {:>11} {:>13} {:>11} {:>10}", padded(cut(name_of(row)), name_width),
-                          bytes_text(row.all.live_bytes()), known ? bytes_text(row.info->peak_bytes) : "",
-                          bytes_text(row.all.allocated_bytes), count_text(row.all.allocations),
-                          known ? count_text(row.info->opened) : ""));
-    if (!known) continue;
-    write_budget(page, *row.info);
-    write_outliving(page, row);
+    table.add({name_of(row), bytes_text(row.all.live_bytes()), known ? bytes_text(row.info->peak_bytes) : "",
+               bytes_text(row.all.allocated_bytes), count_text(row.all.allocations),
+               known ? count_text(row.info->opened) : ""});
+  }
+  table.fit(page.width());
+  page.line(table.head(), tone::faint);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    page.line(table.line(i));
+    if (rows[i].info == nullptr) continue;
+    write_budget(page, *rows[i].info);
+    write_outliving(page, rows[i]);
   }
   if (rows.size() < count)
     page.line(fmt::format("  {} more", counted(count - rows.size(), "kind", "kinds")), tone::faint);

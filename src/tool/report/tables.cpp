@@ -11,6 +11,7 @@
 #include "tool/analyse/lifetimes.hpp"
 #include "tool/analyse/sizes.hpp"
 #include "tool/analyse/threads.hpp"
+#include "tool/report/grid.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
 
@@ -119,16 +120,15 @@ void write_threads(page& page, const profile& p) {
   double allocations = 0;
   for (const auto& row : rows) allocations += static_cast<double>(row.allocations);
   page.heading(fmt::format("Threads: {}", count_text(p.threads.size())));
-  page.line(fmt::format("  {:<18}{:>8}{:>10}{:>18}{:>14}{:>14}", "name", "threads", "share", "allocations", "allocated",
-                        "freed"),
-            tone::faint);
+  grid table(
+      {{"name", 18, cell::name}, {"threads", 8}, {"share", 10}, {"allocations", 18}, {"allocated", 14}, {"freed", 14}});
   for (std::size_t i = 0; i < std::min(rows.size(), thread_rows_shown); ++i) {
     const auto& row = rows[i];
-    const std::string name = row.name.empty() ? fmt::format("tid {}", row.tid) : terminal_text(row.name);
-    page.line(fmt::format("  {}{:>8}{:>10}{:>18}{:>14}{:>14}", padded(cut_right(name, 17), 18), count_text(row.threads),
-                          percent_text(static_cast<double>(row.allocations), allocations), count_text(row.allocations),
-                          bytes_text(row.allocated_bytes), bytes_text(row.freed_bytes)));
+    table.add({row.name.empty() ? fmt::format("tid {}", row.tid) : terminal_text(row.name), count_text(row.threads),
+               percent_text(static_cast<double>(row.allocations), allocations), count_text(row.allocations),
+               bytes_text(row.allocated_bytes), bytes_text(row.freed_bytes)});
   }
+  page.table(table);
   if (rows.size() > thread_rows_shown) {
     page.line(fmt::format("  {} more names", count_text(rows.size() - thread_rows_shown)), tone::faint);
   }
@@ -163,31 +163,33 @@ void write_memory(page& page, const profile& p) {
   if (p.memory && !(p.memory_peak && p.memory_peak->time_ns == p.memory->time_ns)) maps.push_back(&*p.memory);
   const bool running = p.process.ended == ending::running;
   page.heading("Resident memory (RSS): what it consists of");
-  std::string head = fmt::format("  {:<15}", "");
+  std::vector<grid_column> columns = {{"", 15, cell::name}};
   for (const auto* map : maps) {
     const bool now = running && p.memory && map == &*p.memory;
-    head += fmt::format("{:>18}", now ? "now" : fmt::format("at {}", seconds_text(map->time_ns)));
+    columns.push_back({now ? "now" : fmt::format("at {}", seconds_text(map->time_ns)), 18});
   }
-  page.line(head, tone::faint);
-
-  const auto row = [&](std::string_view label, auto&& cell, std::string_view meaning, tone tone) {
-    std::string line = fmt::format("  {:<15}", label);
-    for (const auto* map : maps) line += fmt::format("{:>14} KiB", signed_count_text(cell(kib_column(*map))));
-    page.line(meaning.empty() ? line : fmt::format("{}   {}", line, meaning), tone);
+  columns.push_back({"", 0, cell::words});
+  grid table(std::move(columns));
+  const auto add = [&](std::string_view label, auto&& bytes_in, std::string_view meaning) {
+    std::vector<std::string> cells = {std::string(label)};
+    for (const auto* map : maps) cells.push_back(signed_count_text(bytes_in(kib_column(*map))) + " KiB");
+    cells.push_back(meaning.empty() ? "" : fmt::format(" {}", meaning));
+    table.add(std::move(cells));
   };
-  for (std::size_t i = 0; i < memory_parts.size(); ++i) {
-    row(
-        memory_parts[i].label, [i](const kib_column& column) { return column.parts[i]; }, memory_parts[i].meaning,
-        tone::plain);
-  }
+  for (std::size_t i = 0; i < memory_parts.size(); ++i)
+    add(
+        memory_parts[i].label, [i](const kib_column& column) { return column.parts[i]; }, memory_parts[i].meaning);
   const bool complete =
       std::all_of(maps.begin(), maps.end(), [](const memory_map* map) { return kib_column(*map).unexplained == 0; });
-  if (!complete) {
-    row(
-        "not explained", [](const kib_column& column) { return column.unexplained; }, "", tone::plain);
-  }
-  row(
-      "RSS", [](const kib_column& column) { return column.total; }, "", tone::bold);
+  if (!complete)
+    add(
+        "not explained", [](const kib_column& column) { return column.unexplained; }, "");
+  add(
+      "RSS", [](const kib_column& column) { return column.total; }, "");
+  table.fit(page.width());
+  page.line(table.head(), tone::faint);
+  for (std::size_t i = 0; i < table.size(); ++i)
+    page.line(table.line(i), i + 1 == table.size() ? tone::bold : tone::plain);
 
   const bool negative =
       std::any_of(maps.begin(), maps.end(), [](const memory_map* map) { return map->allocator_bytes < 0; });
