@@ -159,6 +159,23 @@ class Leaks(ledger.Case):
         self.assertEqual(json.loads(out)["format"], "heapledger-leaks")
         self.assertIsNone(tool.poll())
 
+    def test_stop_where_nobody_watches(self):
+        tool, pid = self.start("leaks_steady_small", "--interval", "20")
+        for _ in range(2):
+            done = ledger.execute([ledger.BIN, "stop", str(pid)])
+            self.assertEqual((done.status, done.err.count(b"\n")), (2, 1), done)
+            self.assertIn(b"nobody watches process", done.err)
+            for what, status in (("start", 0), ("stop", 0)):
+                self.assertEqual(ledger.execute([ledger.BIN, what, str(pid)]).status, status)
+        self.end(tool, pid)
+
+    def test_a_stop_that_nobody_hears_is_no_watch(self):
+        tool, pid = self.start("leaks_steady_small", "--interval", "20")
+        self.assertEqual(ledger.execute([ledger.BIN, "stop", str(pid)]).status, 2)
+        self.end(tool, pid)
+        profile = self.path("leaks_steady_small.hlp")
+        self.assertNotEqual(ledger.execute([ledger.BIN, "leaks", "--error-exitcode", "9", str(profile)]).status, 0)
+
     def test_reports_at_intervals_and_on_request(self):
         def read_report():
             text = b""

@@ -45,7 +45,8 @@ void run_leak_watch::heed_user(watched& here, const collect::process_watch& imag
   here.wish = now.wish;
   if (now.wants_watch()) {
     begin(here, image, collect::monotonic_ns(), leaks::earlier_blocks::left_alone);
-  } else if (here.watch && !here.is_stopped) {
+  } else {
+    if (!here.watch || here.is_stopped) return;  // not heeded: who says stop is told that nobody watches
     if (options_.may_stop) leaks::ask_witness(*here.watch);
     here.watch->stop();
     here.is_stopped = true;
@@ -95,6 +96,7 @@ void run_leak_watch::complete(const collect::process_watch& image, profile& of) 
   const auto found = watched_.find(image.segment_path());
   if (found == watched_.end()) return;
   auto& here = found->second;
+  if (!here.watch && here.trouble.empty()) return;  // the user's `stop` was the first that was heard
   leak_info info;
   if (here.watch) {
     if (image.now() == collect::process_watch::state::running)

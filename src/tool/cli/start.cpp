@@ -30,10 +30,14 @@ int switch_watch(const watch_switch_options& options) {
   const auto program = which_program(options.pid);
   const collect::segment_file segment(program.segment, collect::links::refused);
   const auto wish = collect::add_wish(segment, options.on);
-  if (!wait_until_heeded(segment, wish))
+  if (!wait_until_heeded(segment, wish)) {
+    if (!options.on)
+      throw usage_error(
+          fmt::format("nobody watches process {0}; to have it watched from now on: heapledger start {0}", program.pid));
     throw usage_error(fmt::format(
-        "nobody watches process {0}: its heapledger run has ended, or was never; type: heapledger leaks {0}",
+        "nobody can watch process {0}: its heapledger run has ended, or was never; type: heapledger leaks {0}",
         program.pid));
+  }
   if (options.quiet) return 0;
   say(options.on ? fmt::format("watching process {0} for leaks from now on; what lives already is not counted. To end "
                                "it: heapledger stop {0}",
