@@ -63,6 +63,28 @@ class Errors(ledger.Case):
                 r = self.errors("overflow", size)
                 self.assert_found(r, "overflow")
 
+    def test_overflow_by_more(self):
+        """Whatever is overwritten, totals stay right, and no number is impossible. What is overwritten at random looks whole
+        once in 257 times."""
+        kept = self.errors("clean")["totals"]["live_blocks"]
+        for size in ("16", "32", "48", "1008"):
+            for beyond in ("2", "3", "4", "5", "6"):
+                with self.subTest(bytes=size, beyond=beyond):
+                    done = self.profile([ledger.program("mistakes"), "overflow", size, beyond])
+                    self.assertEqual((done.status, done.out), (0, b"overflow\n"), "without us it harms the heap")
+                    r = done.report
+                    self.assertNotIn("damaged_cells", r["profiler"].get("losses", {}))
+                    self.assertEqual(r["totals"]["live_blocks"], kept, "the block is freed all the same")
+                    for key in ("allocations", "frees", "allocated_bytes", "freed_bytes"):
+                        self.assertEqual(sum(s[key] for s in r["stacks"]), r["totals"][key])
+
+    def test_a_block_that_became_the_rest_of_the_heap(self):
+        """A second free, or a realloc, of what has no end any more: glibc says so, as it would without us."""
+        for mode in ("double_free_at_top", "realloc_at_top"):
+            with self.subTest(mode=mode):
+                r = self.errors(mode)
+                self.assertEqual((r["process"]["ended"], r["errors"]), ("signaled", []))
+
     def test_error_shows_in_the_text(self):
         done = self.profile([ledger.program("mistakes"), "malloc_delete"])
         text = ledger.execute([ledger.BIN, "report", done.files[0]])

@@ -101,7 +101,9 @@ class Lifetimes(ledger.Case):
         for r in done.reports:
             self.assert_all_timed(r)
             self.assert_lives(r, own_lives(file + (".child" if r["process"].get("forked") else "")))
-            self.assertEqual(r["profiler"]["losses"].get("inherited_frees", 0), 2 if r["process"].get("forked") else 0)
+            forked = bool(r["process"].get("forked"))
+            self.assertEqual(r["profiler"]["losses"].get("inherited_frees", 0), 2 if forked else 0)
+            self.assertEqual(r["profiler"].get("inherited_freed_bytes", 0), 50 + 100_050 if forked else 0)
 
     def test_every_allocator(self):
         tried = 0

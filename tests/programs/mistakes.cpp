@@ -1,5 +1,5 @@
 // Programs with one planted mistake: mistakes double_free | double_delete | malloc_delete | new_free | array | scalar |
-// overflow BYTES | clean. The block always comes from site_planted.
+// overflow BYTES [BEYOND] | double_free_at_top | realloc_at_top | clean. The block always comes from site_planted.
 #include <string>
 
 #include "books.hpp"
@@ -48,11 +48,26 @@ int main(int argc, char** argv) {
     ::operator delete(site_planted(100));
   } else if (mode == "scalar") {  // new, delete[]
     ::operator delete[](site_planted(100));
+  } else if (mode == "double_free_at_top" || mode == "realloc_at_top") {
+    // Freed, the block becomes a part of what is left of the heap, down to less than 64 KiB.
+    void* block = nullptr;
+    const auto left = [&] { return static_cast<std::size_t>(static_cast<char*>(sbrk(0)) - static_cast<char*>(block)); };
+    do block = malloc(2000);
+    while (left() > 32 * 1024);
+    CHECK(left() > 4096);
+    free(block);
+    test::escape(block);
+    if (mode == "realloc_at_top")
+      test::escape(realloc(block, 3000));
+    else
+      free(block);
   } else if (mode == "overflow") {
-    CHECK(argc == 3);
-    std::size_t bytes = std::strtoull(argv[2], nullptr, 10);
+    CHECK(argc >= 3);
+    const std::size_t bytes = std::strtoull(argv[2], nullptr, 10);
+    const std::size_t beyond = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1;
     auto* block = static_cast<volatile char*>(site_planted(bytes));
-    block[bytes] = static_cast<char>(block[bytes] + 1);  // one byte too far, and sure to change what is there
+    for (std::size_t i = bytes; i < bytes + beyond; ++i)  // too far, and sure to change what is there
+      block[i] = static_cast<char>(block[i] + 1 + 7 * (i - bytes));
     free(const_cast<char*>(block));
   }
   other_work();

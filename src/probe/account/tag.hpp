@@ -37,9 +37,12 @@ class tag {
   // What a word says.
   tag(std::uint64_t word, const void* block, std::uint64_t key) : said_(word ^ mask(block, key)) {}
 
-  bool intact() const { return recognized() && code_whole(); }
+  // Ours, and whole: `bytes` are those asked for.
+  bool intact(std::size_t usable, std::size_t& bytes) const { return recognized() && whole(usable, bytes); }
   // Intact, and of the given kind.
-  bool good(block_kind kind) const { return said_ >> 48 == static_cast<std::uint64_t>(kind) && code_whole(); }
+  bool good(block_kind kind, std::size_t usable, std::size_t& bytes) const {
+    return said_ >> 48 == static_cast<std::uint64_t>(kind) && whole(usable, bytes);
+  }
   // Ours, whatever befell its lower bytes.
   bool recognized() const { return said_ >> 50 == 0; }
 
@@ -61,7 +64,10 @@ class tag {
   // 257 * 0xff01 is 2^24 + 1: of a multiple of 257 below 2^24 this is the factor, and of anything else a number
   // greater than every factor. Both are moved up by a byte.
   std::uint32_t decoded() const { return static_cast<std::uint32_t>(said_) * 0xff0100u; }
-  bool code_whole() const { return decoded() < large_usable_bytes << 8; }
+  // A slack that the block has room for: it has none for what the code gives when it is broken.
+  bool whole(std::size_t usable, std::size_t& bytes) const {
+    return !__builtin_sub_overflow(usable - tag_bytes, slack(), &bytes);
+  }
 
   std::uint64_t said_;
 };

@@ -29,6 +29,16 @@ class glibc_chunk {
   std::size_t turned_;
 };
 
+// A block that was freed may by now be the rest of glibc's heap. Its tag would be beyond the heap's end, where there is
+// nothing to read; that end is the end of a page.
+HL_HOT bool begins_page(const std::uint64_t& tag) {
+  return (reinterpret_cast<std::uintptr_t>(&tag) & 0xfff) == 0;
+}
+HL_COLD bool is_beyond_heap(const std::uint64_t& tag);
+HL_HOT bool is_cut_off(const std::uint64_t& tag) {
+  return HL_UNLIKELY(begins_page(tag)) && is_beyond_heap(tag);
+}
+
 inline std::size_t glibc_usable_size(const void* block) {
   const std::size_t chunk = static_cast<const std::size_t*>(block)[-1];
   return (chunk & ~std::size_t{7}) - ((chunk & 2) != 0 ? 16 : 8);

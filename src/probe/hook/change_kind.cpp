@@ -15,7 +15,8 @@ HL_COLD void change_kind(void* block, block_kind kind) {
   }
   std::uint64_t& word = tag_word(block, usable);
   const tag found(word, block, state.tag_key);
-  if (found.intact()) word = tag::make(block, state.tag_key, found.account(), found.slack(), kind);
+  std::size_t bytes;
+  if (found.intact(usable, bytes)) word = tag::make(block, state.tag_key, found.account(), found.slack(), kind);
 }
 
 }  // namespace heapledger::probe

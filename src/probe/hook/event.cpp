@@ -1,5 +1,7 @@
 #include "probe/hook/event.hpp"
 
+#include <unistd.h>
+
 #include "probe/account/errors.hpp"
 #include "probe/account/large_blocks.hpp"
 #include "probe/hook/lifetime.hpp"
@@ -38,8 +40,10 @@ bool known_account(std::uint32_t account) {
 void release_overwritten(books& own, void* block, std::size_t usable, const tag found) {
   std::uint32_t account = found.account();
   std::size_t slack = found.slack_without_byte_0();
+  const std::size_t room = usable - tag_bytes;
   const std::size_t largest_glibc_slack = 16 + state.trailer_bytes;
-  const bool size_known = slack <= (next.glibc ? largest_glibc_slack : usable - tag_bytes) && known_account(account);
+  const std::size_t largest_slack = next.glibc && largest_glibc_slack < room ? largest_glibc_slack : room;
+  const bool size_known = slack <= largest_slack && known_account(account);
   if (!size_known) {
     count_loss(wire::loss::overflow_size);
     slack = 0;
@@ -47,7 +51,7 @@ void release_overwritten(books& own, void* block, std::size_t usable, const tag 
   }
   report_error(wire::error_kind::overflow, account);
   if (state.lifetimes) lose_life(own);  // what came through to the tag came through the time of birth
-  book_free(own, account, block, usable - tag_bytes - slack);
+  book_free(own, account, block, room - slack);
 }
 
 }  // namespace
@@ -61,16 +65,16 @@ bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
   if (usable < tag_bytes) return foreign();
   std::uint64_t& word = tag_word(block, usable);
   const tag found(word, block, state.tag_key);
-  const std::size_t bytes = usable - tag_bytes - found.slack();
-  if (found.intact()) {
+  std::size_t bytes;
+  if (found.intact(usable, bytes)) {
     report_error(wire::error_kind::mismatch, found.account());
     if (state.lifetimes) end_life(own, found.account(), block, usable, bytes);
     book_free(own, found.account(), block, bytes);
     word = ~word;
-  } else if (const tag freed(~word, block, state.tag_key); freed.intact()) {
+  } else if (const tag freed(~word, block, state.tag_key); freed.intact(usable, bytes)) {
     report_error(wire::error_kind::double_free, freed.account());
     // the allocator does what it would do without us
-  } else if (inherited_tag(block, word)) {
+  } else if (inherited_tag(block, usable, bytes)) {
     inherited(bytes);
   } else if (found.recognized()) {
     release_overwritten(own, block, usable, found);
@@ -90,14 +94,19 @@ HL_COLD void leave_unbooked(void* block) {
 
 }  // namespace
 
+bool is_beyond_heap(const std::uint64_t& tag) {
+  return next.glibc && &tag == ::sbrk(0);
+}
+
 bool release(books& own, void* block, block_kind by) {
   const std::size_t usable = usable_size(block);
   if (HL_UNLIKELY(usable >= large_usable_bytes)) return release_odd(own, block, usable, by);
   std::uint64_t& word = tag_word(block, usable);
+  if (is_cut_off(word)) return foreign();
   const tag found(word, block, state.tag_key);
-  if (HL_UNLIKELY(!found.good(by))) return release_odd(own, block, usable, by);
+  std::size_t bytes;
+  if (HL_UNLIKELY(!found.good(by, usable, bytes))) return release_odd(own, block, usable, by);
   word = ~word;
-  const std::size_t bytes = usable - tag_bytes - found.slack();
   if (HL_UNLIKELY(state.lifetimes)) end_life(own, found.account(), block, usable, bytes);
   book_free(own, found.account(), block, bytes);
   return true;

@@ -115,8 +115,10 @@ HL_HOT void free_block(void* block) {
   if (HL_UNLIKELY(!chunk.small(large_usable_bytes))) return free_other<Kind>(own, block);
   const std::size_t usable = chunk.usable();
   std::uint64_t& word = tag_word(block, usable);
+  if (HL_UNLIKELY(begins_page(word))) return free_other<Kind>(own, block);
   const tag found(word, block, state.tag_key);
-  if (HL_UNLIKELY(!found.good(Kind) || own->live > own->peak_mark)) return free_other<Kind>(own, block);
+  std::size_t bytes;
+  if (HL_UNLIKELY(!found.good(Kind, usable, bytes) || own->live > own->peak_mark)) return free_other<Kind>(own, block);
   wire::cell* cell = own->recent_cell;
   if (found.account() != own->recent_account) {
     if (own->id != __atomic_load_n(&sole_writer, __ATOMIC_RELAXED) &&
@@ -126,7 +128,7 @@ HL_HOT void free_block(void* block) {
   }
   if (HL_UNLIKELY(!peak_settled(*cell))) return free_other<Kind>(own, block);
   word = ~word;
-  add_free(*own, *cell, block, usable - tag_bytes - found.slack());
+  add_free(*own, *cell, block, bytes);
   if (HL_UNLIKELY(own->live < own->publish_below)) return publish_and_free(own, block);
   give(own, generation);
   next.free(block);

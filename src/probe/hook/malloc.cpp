@@ -99,7 +99,8 @@ HL_EXPORT std::size_t malloc_usable_size(void* block) {
   const std::size_t usable = usable_size(block);
   if (usable >= large_usable_bytes || usable < tag_bytes) return usable;
   const std::uint64_t word = tag_word(block, usable);
-  const bool tagged = tag(word, block, state.tag_key).intact() || inherited_tag(block, word);
+  std::size_t bytes;
+  const bool tagged = tag(word, block, state.tag_key).intact(usable, bytes) || inherited_tag(block, usable, bytes);
   if (!tagged) return usable;
   return usable < state.trailer_bytes ? 0 : usable - state.trailer_bytes;
 }

@@ -181,9 +181,9 @@ HL_COLD books* find_books(const void* at) {
   return usable_books(at);
 }
 
-bool inherited_tag(const void* block, std::uint64_t word) {
+bool inherited_tag(void* block, std::size_t usable, std::size_t& bytes) {
   for (const std::uint64_t key : inherited_keys)
-    if (key != 0 && tag(word, block, key).intact()) return true;
+    if (key != 0 && tag(tag_word(block, usable), block, key).intact(usable, bytes)) return true;
   return false;
 }
 

@@ -25,8 +25,8 @@ struct process_state {
 };
 HL_INTERNAL extern process_state state;
 
-// A tag made by an ancestor before a fork: whether one of their keys fits.
-bool inherited_tag(const void* block, std::uint64_t word);
+// A tag made by an ancestor before a fork: whether one of their keys fits, and the bytes asked for.
+bool inherited_tag(void* block, std::size_t usable, std::size_t& bytes);
 
 // Whether an address lies in the dynamic linker; and what to do once it gave memory back: it may have unloaded code.
 HL_HOT bool in_loader(const void* address) {

@@ -17,13 +17,12 @@ class withdrawal {
   explicit withdrawal(void* block) : block_(block) {
     const booking event(__builtin_dwarf_cfa());
     usable_ = usable_size(block);
-    if (HL_LIKELY(event && usable_ < large_usable_bytes)) {
+    if (HL_LIKELY(event && usable_ < large_usable_bytes && !is_cut_off(tag_word(block, usable_)))) {
       word_ = tag_word(block, usable_);
       const tag found(word_, block, state.tag_key);
-      if (HL_LIKELY(found.good(block_kind::from_malloc))) {
+      if (HL_LIKELY(found.good(block_kind::from_malloc, usable_, bytes_))) {
         what_ = small;
         account_ = found.account();
-        bytes_ = usable_ - tag_bytes - found.slack();
         tag_word(block, usable_) = ~word_;
         if (HL_UNLIKELY(state.lifetimes)) end_life(*event, account_, block, usable_, bytes_);
         book_free(*event, account_, block, bytes_);

@@ -51,8 +51,8 @@ bool transfer(books& own, void* block, scope_handle to) {
   if (usable < tag_bytes) return false;
   std::uint64_t& word = tag_word(block, usable);
   const tag found(word, block, state.tag_key);
-  if (!found.intact()) return false;
-  const std::size_t bytes = usable - tag_bytes - found.slack();
+  std::size_t bytes;
+  if (!found.intact(usable, bytes)) return false;
   const std::uint32_t account = move(own, found.account(), bytes, to, admitted);
   word = tag::make(block, state.tag_key, account, found.slack(), found.kind());
   if (admitted && state.lifetimes) {

@@ -40,7 +40,8 @@ std::uint64_t& end_word(void* block) {
 
 void check_end(void* block, std::uint32_t account) {
   const tag found(end_word(block), block, state.tag_key);
-  if (!found.intact()) report_error(wire::error_kind::overflow, account);
+  std::size_t bytes;
+  if (!found.intact(watched_usable(block) + tag_bytes, bytes)) report_error(wire::error_kind::overflow, account);
 }
 
 }  // namespace
