@@ -10,6 +10,7 @@
 #include "tool/export/heaptrack_plan.hpp"
 #include "tool/export/names.hpp"
 #include "tool/export/text_out.hpp"
+#include "tool/report/units.hpp"
 
 namespace heapledger::exports {
 namespace {
@@ -59,8 +60,11 @@ class heaptrack_writer {
                                  plan_.missing_temporaries));
     }
     if (plan_.inexact_stacks != 0) {
-      said.push_back(fmt::format("the counters of {} stacks were read while they changed; they were made to fit",
-                                 plan_.inexact_stacks));
+      said.push_back(
+          fmt::format("the counters of {} cannot be, as when they are read while they change or where blocks were "
+                      "overwritten; they "
+                      "were made to fit",
+                      report::counted(plan_.inexact_stacks, "stack", "stacks")));
     }
     return said;
   }

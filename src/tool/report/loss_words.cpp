@@ -42,12 +42,16 @@ constexpr words losses[] = {
     {"unbooked", "allocation was", "allocations were",
      "made while heapledger could not book (before it was ready, or in a fork): totals are too low by these."},
     {"foreign_frees", "free was", "frees were",
-     "of blocks that heapledger never saw allocated, from before it was loaded or from another allocator; passed on, "
-     "not counted."},
+     "of blocks that heapledger never saw allocated, or cannot know again: from before it was loaded, from another "
+     "allocator, or overwritten at the end; passed on, not counted."},
     {"inherited_frees", "free was", "frees were",
      "of blocks that the parent process had allocated before the fork; not counted here."},
+    {"damaged_cells", "stack has", "stacks have",
+     "numbers that cannot be, and were left out: heapledger's own tables were overwritten. See the errors above."},
     {"overflow_size", "block was", "blocks were",
-     "freed whose end had been overwritten, its size with it: freed bytes are too low. See the errors above."},
+     "freed whose end had been overwritten, its size with it: freed bytes are too low. Where the overwriting went "
+     "on, the stack is lost as well: such a block counts as live there, and as freed without a stack. See the errors "
+     "above."},
     {"errors_full", "error was", "errors were", "found beyond those listed above."},
     {"segment_full", "time", "times",
      "the file system had no room for heapledger's tables, and events were lost: free some space in /dev/shm."},

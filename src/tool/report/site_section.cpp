@@ -68,6 +68,14 @@ std::string amount(const profile& p, const counters& count, measure by) {
   return {};
 }
 
+// What the shares are of. A block that was overwritten so that its stack is lost is freed without one: then the places
+// have more than there is.
+std::int64_t shared_by_sites(const site_list& list, measure by) {
+  std::int64_t sum = 0;
+  for (const auto& site : list.sites()) sum += std::max<std::int64_t>(value_of(site.count, by), 0);
+  return std::max(sum, value_of(list.source().totals(), by));
+}
+
 void write_left_out(page& page, const profile& p, const analyse::caller_tree& tree) {
   if (tree.left_out.empty()) return;
   constexpr std::size_t name_width = 36;
@@ -91,7 +99,7 @@ void write_left_out(page& page, const profile& p, const analyse::caller_tree& tr
 
 void write_sites(page& page, site_list& list, const site_section_options& options) {
   const profile& p = list.source();
-  const auto total = static_cast<double>(value_of(p.totals(), options.by));
+  const auto total = static_cast<double>(shared_by_sites(list, options.by));
   const auto order = analyse::rank_sites(list.sites(), options.by, SIZE_MAX);
   const auto value_at = [&](std::size_t i) {
     return static_cast<double>(value_of(list.sites()[order[i]].count, options.by));

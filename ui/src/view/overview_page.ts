@@ -82,9 +82,10 @@ export class OverviewPage implements Page {
     if (words.losses.length > 0) texts.push(`Not everything could be booked: ${words.losses[0]}`);
     if (!exact) texts.push("Some numbers of this profile are above 2^53; here they are rounded.");
     const shown = texts.slice(0, 2);
+    const all = problems(this.context);
     const open = (): void => this.context.change({ view: "problems" });
     fill(this.warning, ...shown.map((text) => el("p", { class: "warning" }, text,
-      el("button", { on: { click: open } }, texts.length > 2 ? `All ${texts.length}` : "More"))));
+      el("button", { on: { click: open } }, all > shown.length ? `All ${all}` : "More"))));
   }
 
   private drawPlaces(): void {
