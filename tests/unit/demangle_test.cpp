@@ -79,6 +79,17 @@ INSTANTIATE_TEST_SUITE_P(
                 "mycrate::foo::bar::<unsafe extern \"C\" fn(&u8, *mut str)>"},
         example{"_RINvCs1_1a1bDNtCs1_1c1dp1eAhj10_EL_E", "a::b::<dyn c::d<e = [u8; 16]>>"}));
 
+// As g++ 12 writes them.
+TEST(demangle, the_body_of_a_coroutine_is_called_like_the_coroutine) {
+  EXPECT_EQ(coroutine_of("_Z5plainPZ5plainvE15_Z5plainv.Frame.actor"), "_Z5plainv");
+  EXPECT_EQ(coroutine_of("_ZN3app5serveEPZNS_5serveERNS_4connEiE31_ZN3app5serveERNS_4connEi.Frame.destroy"),
+            "_ZN3app5serveERNS_4connEi");
+  EXPECT_EQ(coroutine_of("_Z5plainPZ5plainvE15_Z5plainv.Frame.actor.cold"), "_Z5plainv");
+  EXPECT_EQ(coroutine_of("_Z5plainPZ5plainvE14_Z5plainv.Frame.actor"), "");
+  for (const char* other : {"", "main", "_Z5plainv", "_Z5plainv.cold", ".Frame.", "_Z.Frame.", "15_Z5plainv.Frame"})
+    EXPECT_EQ(coroutine_of(other), "") << other;
+}
+
 TEST(demangle, a_long_name_stays) {
   const std::string identifier(mangled_name_limit_bytes, 'a');
   const auto name = "_Z" + std::to_string(identifier.size()) + identifier + "v";

@@ -29,6 +29,18 @@ bool is_mangled(std::string_view name) {
   return name.starts_with("_Z") || name.starts_with("_R");
 }
 
+std::string_view coroutine_of(std::string_view symbol) {
+  constexpr std::string_view frame = ".Frame";
+  const std::size_t dot = symbol.find(".Frame.");
+  if (dot == std::string_view::npos) return {};
+  const std::size_t end = dot + frame.size();
+  for (std::size_t at = symbol.rfind("_Z", dot); at != 0 && at != std::string_view::npos;
+       at = symbol.rfind("_Z", at - 1)) {
+    if (symbol.substr(0, at).ends_with(std::to_string(end - at))) return symbol.substr(at, dot - at);
+  }
+  return {};
+}
+
 std::string demangle(std::string_view name) {
   if (!is_mangled(name) || name.size() > mangled_name_limit_bytes) return std::string(name);
   std::string text;

@@ -111,9 +111,10 @@ std::string unmangled_name(raw_names& names) {
   return has_scopes(names.declaration) ? qualified(names) : std::string(names.plain);
 }
 
-// Compilers add .cold, .part.0, .constprop.1 to the symbols of copies; a mangled name itself has no dot.
-std::string_view without_clone_suffix(std::string_view symbol) {
-  return symbol.substr(0, symbol.find('.'));
+// Compilers add .cold, .part.0, .constprop.1 to the symbols of copies; a mangled name itself has no other dot.
+std::string_view mangled_part(std::string_view symbol) {
+  const auto body = coroutine_of(symbol);
+  return body.empty() ? symbol.substr(0, symbol.find('.')) : body;
 }
 
 }  // namespace
@@ -138,7 +139,7 @@ const std::string& function_names::real(Dwarf_Die function, std::uint64_t addres
     if (names.mangled != nullptr)
       place->second = demangle(names.mangled);
     else if (symbol != nullptr && is_mangled(symbol))
-      place->second = demangle(without_clone_suffix(symbol));
+      place->second = demangle(mangled_part(symbol));
     else
       place->second = unmangled_name(names);
   }
@@ -152,7 +153,8 @@ const std::string& function_names::symbol(std::uint64_t address) {
   const auto [place, is_new] = symbol_.try_emplace(symbol);
   if (is_new) {
     const std::string_view name(symbol);
-    place->second = demangle(name.substr(0, name.find('@')));  // memcpy@@GLIBC_2.14
+    const auto body = coroutine_of(name);
+    place->second = demangle(body.empty() ? name.substr(0, name.find('@')) : body);  // memcpy@@GLIBC_2.14
   }
   return place->second;
 }
