@@ -40,6 +40,34 @@ class Threads(ledger.Case):
         self.assertEqual(self.site(r, "site_thread")["allocations"], 50 * 5 + 2)
         self.assertEqual(self.site(r, "site_thread")["frees"], 50 * 5 + 2)
 
+    def child(self, *arguments):
+        done = self.same("first_in_child", *arguments, processes=2)
+        return [r for r in done.reports if r["process"].get("forked")]
+
+    def test_childs_that_begin_oddly(self):
+        """Its first event is another thread's, several threads' at once, or a realloc within a budget."""
+        r, = self.child("thread")
+        self.assert_balanced(r)
+        site = self.site(r, "site_child")
+        self.assertEqual((site["allocations"], site["frees"], site["allocated_bytes"]), (2, 1, 150))
+        children = self.child("race", "30")
+        self.assertEqual(len(children), 30)
+        for r in children:
+            self.assert_balanced(r)
+            self.assertEqual(self.site(r, "site_child")["allocations"], 2)
+        r, = self.child("realloc")
+        self.assertEqual(r["totals"]["allocations"], 1)
+
+    def test_pools_of_a_child_that_allocated_first(self):
+        r, = self.child("pool")
+        pool, = r["pools"]
+        self.assertEqual((pool["allocations"], pool["allocated_bytes"]), (8, 8 * 64))
+
+    def test_a_realloc_in_vain_is_no_temporary(self):
+        r = self.same("first_in_child", "kept").report
+        site = self.site(r, "site_kept")
+        self.assertEqual((site["allocations"], site["frees"], site["temporaries"]), (1000, 0, 0))
+
     def test_handlers_that_allocate(self):
         for mode in ("allocating", "interrupting", "jumping", "alternate"):
             with self.subTest(mode=mode):

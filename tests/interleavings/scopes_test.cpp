@@ -406,5 +406,44 @@ TEST(interleavings, leases) {
           1000);
 }
 
+// A thread with all slots taken frees the last block of a closed scope, which is recycled and used again meanwhile: the
+// new scope's budget knows nothing of it.
+TEST(interleavings, fold_directly_and_recycle) {
+  family f;
+  std::uint32_t block = 0;
+  scope_handle fresh = 0;
+  the_world();
+  slots_used = 2;
+  explore({.begin =
+               [&] {
+                 f.begin();
+                 enter(1, f.child);
+                 block = allocate(1);
+                 enter(1, 0);
+                 close(1, f.child);
+                 fresh = 0;
+                 the_world().watch(2);
+               },
+           .threads = {[&] {
+                         enter(1, f.other);
+                         give_back(1, block);
+                         enter(1, 0);
+                       },
+                       [&] {
+                         close(0, open(0, 0));
+                         const event now(0);
+                         fresh = open_scope("fresh", 5, 0, limited_budget);
+                       }},
+           .end =
+               [&] {
+                 MODEL_EXPECT(record_at(index_of(fresh))->committed[live] == 0);
+                 enter(0, fresh);
+                 MODEL_EXPECT(allocate_if_admitted(0, limit + bytes) == 0);
+                 enter(0, 0);
+               }},
+          10);
+  slots_used = some_slots;
+}
+
 }  // namespace
 }  // namespace heapledger::probe

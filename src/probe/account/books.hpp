@@ -25,6 +25,7 @@ struct ended_life {
 // code is unloaded.
 struct alignas(4096) process_page {
   std::uint64_t generation;
+  std::uint32_t lock;  // held while a forked child begins its books: never inherited as held
 };
 HL_INTERNAL extern process_page process;
 
@@ -68,6 +69,7 @@ struct alignas(64) books {  // whole cache lines: the sets of `recent` lie behin
   bool gated;               // in a scope with a budget
   thread_scopes* scopes;    // nullptr until this thread met a scope
   books* next_made;         // of all books ever made
+  std::uint32_t birth;      // of the process whose books they are; another process is a fork of it
   std::uint64_t watch_random;
   ended_life last_life;  // of what was freed last; for a realloc that fails. hook/lifetime.hpp
   stack_walk stack;
@@ -138,7 +140,7 @@ inline constexpr std::uint32_t no_sole_writer = UINT32_MAX;
 // What scope/ does for events once a scope was made.
 HL_INTERNAL extern bool scopes_in_use;
 void book_free_with_scopes(books& own, std::uint32_t account, const void* block, std::size_t bytes);
-HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes);
+HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes, const void* last);
 HL_COLD bool scope_peak_passed(books& own);                 // false: the process's own mark is not passed
 HL_COLD void settle_scope(books& own);                      // brings the thread's slots and marks up to date
 HL_COLD void set_peak_mark(books& own, std::int64_t mark);  // the process's
@@ -181,6 +183,13 @@ HL_HOT void add_free(books& own, wire::cell& cell, const void* block, std::size_
   own.live -= static_cast<std::int64_t>(bytes);
 }
 
+// Of a block that was allocated last, before its free was booked; nullptr: another was.
+inline void take_back_temporary(books& own, wire::cell& cell, const void* last) {
+  if (last == nullptr || cell.temporaries == 0) return;
+  --cell.temporaries;
+  own.last_block = last;
+}
+
 HL_HOT void book_allocation(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
   settle_peak(cell);
   add_allocation(own, cell, block, bytes);
@@ -197,6 +206,6 @@ HL_HOT void book_free(books& own, std::uint32_t account, const void* block, std:
 }
 
 // A realloc that failed after its block was booked as freed: the block is still there.
-HL_COLD void unbook_free(books& own, std::uint32_t account, std::size_t bytes);
+HL_COLD void unbook_free(books& own, std::uint32_t account, std::size_t bytes, const void* last);
 
 }  // namespace heapledger::probe

@@ -23,7 +23,12 @@ constexpr std::int64_t watching_bytes = 4 * 1024;  // the leak watch is answered
 
 void open_epoch(wire::segment_header& header) {
   // A cell that still sees the old epoch books its event as part of the peak: within the stated error.
-  header.peak_epoch = __atomic_add_fetch(&peak_epoch, 1, __ATOMIC_RELAXED);
+  const std::uint32_t fresh = __atomic_add_fetch(&peak_epoch, 1, __ATOMIC_RELAXED);
+  // Never back: another thread may have opened a later one meanwhile.
+  std::uint32_t known = __atomic_load_n(&header.peak_epoch, __ATOMIC_RELAXED);
+  while (static_cast<std::int32_t>(fresh - known) > 0 &&
+         !__atomic_compare_exchange_n(&header.peak_epoch, &known, fresh, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
 }
 
 }  // namespace
@@ -68,16 +73,20 @@ HL_COLD void publish_live(books& own) {
   while (now > known)
     if (__atomic_compare_exchange_n(&header.peak_bytes, &known, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       open_epoch(header);
-      header.peak_threads = registered_books();
+      // What others freed between the sum and the epoch is missing in what their cells note.
+      const std::int64_t missed = now - __atomic_load_n(&header.live_bytes, __ATOMIC_RELAXED);
+      const std::int64_t more = missed > 0 ? (missed + hold_back_bytes - 1) / hold_back_bytes : 0;
+      header.peak_threads = registered_books() + static_cast<std::uint32_t>(more);
       header.peak_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
       return;
     }
 }
 
-HL_COLD void unbook_free(books& own, std::uint32_t account, std::size_t bytes) {
-  if (scopes_in_use) return unbook_free_with_scopes(own, account, bytes);
+HL_COLD void unbook_free(books& own, std::uint32_t account, std::size_t bytes, const void* last) {
+  if (scopes_in_use) return unbook_free_with_scopes(own, account, bytes, last);
   wire::cell& cell = own.cell_of(account);
   take_back_pair(cell.frees, bytes);
+  take_back_temporary(own, cell, last);
   take_back_pair(own.thread->frees, bytes);
   own.live += static_cast<std::int64_t>(bytes);
 }

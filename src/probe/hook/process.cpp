@@ -108,6 +108,8 @@ bool open_books(bool forked) {
 
 // The child of a fork begins its own books: what it inherited is its parent's, and recognised as such when freed.
 bool begin_forked() {
+  const lock_guard held(process.lock);
+  if (process.generation != 0 || now() == stage::off) return now() == stage::keeping;  // another thread was first
   // A handler that forked while it interrupted a booking returns into it: that event ends in the parent's books.
   const bool interrupted = books::busy(this_thread->generation);
   if (!interrupted) drop_segment();

@@ -43,7 +43,8 @@ bool beginning();  // in begin(): what is allocated now serves the dynamic linke
 HL_INTERNAL extern constinit thread_local books* this_thread;
 HL_INTERNAL extern const books no_books;
 inline books* books_of_thread() {
-  return this_thread != &no_books ? this_thread : nullptr;
+  // After a fork, another thread of the child may have begun its books.
+  return this_thread != &no_books && this_thread->birth == state.birth ? this_thread : nullptr;
 }
 
 // This thread's books when they are not at hand: first events, forks, nested events. nullptr: the event goes unbooked.

@@ -16,7 +16,14 @@ class withdrawal {
  public:
   explicit withdrawal(void* block) : block_(block) {
     const booking event(__builtin_dwarf_cfa());
+    // The block may have to be booked back, into a scope that this thread need not be in.
+    if (HL_UNLIKELY(scopes_in_use) && event && thread_scopes_of(*event) != nullptr) {
+      scopes_ = event->scopes;
+      held_before_ = scopes_->holding;
+      scopes_->holding = true;
+    }
     usable_ = usable_size(block);
+    was_last_ = event && event->last_block == block;
     if (HL_LIKELY(event && usable_ < large_usable_bytes && !is_cut_off(tag_word(block, usable_)))) {
       word_ = tag_word(block, usable_);
       const tag found(word_, block, state.tag_key);
@@ -32,6 +39,13 @@ class withdrawal {
     withdraw_odd(event);
   }
 
+  ~withdrawal() {
+    if (HL_UNLIKELY(scopes_ != nullptr)) scopes_->holding = held_before_;
+  }
+  withdrawal(const withdrawal&) = delete;
+  withdrawal& operator=(const withdrawal&) = delete;
+
+  bool in_scopes() const { return scopes_ != nullptr; }
   bool was_watched() const { return HL_UNLIKELY(watched_); }
 
   HL_COLD void take_back() {
@@ -41,7 +55,7 @@ class withdrawal {
       tag_word(block_, usable_) = word_;
     else
       add_large(large_);  // in a slot or not
-    unbook_free(*event, account_, bytes_);
+    unbook_free(*event, account_, bytes_, was_last_ ? block_ : nullptr);
     if (state.lifetimes) take_back_life(*event, account_, bytes_);
   }
 
@@ -75,6 +89,9 @@ class withdrawal {
   std::size_t bytes_ = 0;
   large_block large_{};
   bool watched_ = false;
+  bool was_last_ = false;  // of those this thread allocated
+  bool held_before_ = false;
+  thread_scopes* scopes_ = nullptr;
 };
 
 void* leave_bootstrap(void* block, std::size_t bytes, const frame_state& caller) {
@@ -104,12 +121,9 @@ HL_COLD bool may_grow(std::size_t bytes, const frame_state& caller) {
 
 void* resize(void* block, std::size_t bytes, const frame_state& caller) {
   if (HL_UNLIKELY(is_bootstrap(block))) return leave_bootstrap(block, bytes, caller);
-  const bool gated = this_thread->gated;
-  if (HL_UNLIKELY(gated)) this_thread->scopes->holding = true;  // the old block may have to be booked back
   withdrawal old(block);
-  if (HL_UNLIKELY(gated) && !may_grow(bytes, caller)) {
+  if (HL_UNLIKELY(old.in_scopes()) && !may_grow(bytes, caller)) {
     old.take_back();
-    this_thread->scopes->holding = false;
     errno = ENOMEM;
     return nullptr;
   }
@@ -122,7 +136,6 @@ void* resize(void* block, std::size_t bytes, const frame_state& caller) {
   } else if (bytes != 0) {
     old.take_back();
   }
-  if (HL_UNLIKELY(gated)) this_thread->scopes->holding = false;
   return moved;
 }
 

@@ -51,7 +51,10 @@ books* register_thread() {
   if (!thread_ended) {
     thread_record = open_thread_record();
     books* own = acquire_books(thread_record);
-    if (own != nullptr) this_thread = own;
+    if (own != nullptr) {
+      own->birth = state.birth;
+      this_thread = own;
+    }
     pthread_setspecific(exit_key, &exit_key);
     return own;
   }

@@ -25,7 +25,7 @@ std::uint32_t move(books& own, std::uint32_t from, std::size_t bytes, scope_hand
     switch_scope(own, before);
   } else {
     switch_scope(own, before);
-    unbook_free(own, from, bytes);
+    unbook_free(own, from, bytes, nullptr);
   }
   own.scopes->holding = false;
   return account;

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include "probe/account/books.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/base/syscalls.hpp"
@@ -156,8 +157,9 @@ std::uint32_t kind_of_pool(const wire::pool_counters* counters) {
 }
 
 void keep_pools() {
+  if (process.generation != 0) return;  // an earlier handler allocated: they are moved
   pools_lock = 0;
-  if (pools == nullptr) return;
+  if (pools == nullptr || pool_count == 0) return;
   const std::size_t bytes = pool_count * sizeof(wire::pool);
   void* const kept = own_map(bytes);
   if (kept == nullptr) __builtin_trap();  // or the child would write into its parent's books
@@ -168,7 +170,8 @@ void keep_pools() {
 }
 
 void move_pools() {
-  if (pools == nullptr) return;
+  pools_lock = 0;
+  if (pools == nullptr || pool_count == 0) return;
   forget_pool_sites();
   const bool fits = segment.pools.capacity == pool_limit && segment.pool_kinds.capacity == kind_limit;
   if (!fits || !commit(segment.pool_kinds, kind_count) || !commit(segment.pools, pool_count)) {

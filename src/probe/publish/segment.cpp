@@ -104,6 +104,7 @@ void view(table<T>& out, char* base, const wire::region& region) {
 }  // namespace
 
 bool commit_bytes(void* start, std::size_t from, std::size_t to) {
+  from &= ~(page - 1);  // elements that no page is a multiple of
   char* first = static_cast<char*>(start) + from;
   const long result = sys::madvise(first, to - from, advice_populate_write);
   if (result == 0) return true;
@@ -150,7 +151,8 @@ bool create_segment(const segment_options& options) {
   sys::madvise(base, bytes, MADV_DONTDUMP);
 
   auto& header = *reinterpret_cast<wire::segment_header*>(base);
-  if (sys::madvise(base, wire::header_bytes, advice_populate_write) == -12 /* ENOMEM */) {
+  if (const long populated = sys::madvise(base, wire::header_bytes, advice_populate_write);
+      populated != 0 && populated != -22 /* EINVAL: an older kernel */) {
     sys::munmap(base, bytes);
     remove_segment_file(options.path);
     return false;

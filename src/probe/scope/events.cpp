@@ -120,9 +120,10 @@ void book_free_with_scopes(books& own, std::uint32_t account, const void* block,
   if (HL_UNLIKELY(own.live < own.publish_below)) publish_live(own);
 }
 
-HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes) {
+HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes, const void* last) {
   wire::cell& cell = own_cell(own, account);
   take_back_pair(cell.frees, bytes);
+  take_back_temporary(own, cell, last);
   take_back_pair(own.thread->frees, bytes);
   own.live += static_cast<std::int64_t>(bytes);
   const std::uint32_t scope = scope_of_account(account);

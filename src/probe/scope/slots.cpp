@@ -184,9 +184,9 @@ void fold_directly(scope_record& record, const totals& did) {
   once.of = &record;
   __atomic_fetch_add(&record.contributors, 1, __ATOMIC_RELAXED);
   once.counts = did;
-  fold(once);
   for (scope_record* each = &record; each != nullptr; each = each->parent)
     __atomic_fetch_add(&each->committed[live], did.live_bytes(), __ATOMIC_RELAXED);
+  fold(once);  // last: from then on the record may be another scope's
 }
 
 thread_scopes* thread_scopes_of(books& own) {
