@@ -23,6 +23,8 @@ TEST(function_name, finds_the_qualified_name) {
       {"ns::a::operator()(int) const", "ns::a::operator()"},
       {"ns::a::operator std::string() const", "ns::a::operator std::string"},
       {"ns::a::operator->() const", "ns::a::operator->"},
+      {"ns::operator\"\" _kb(unsigned long long)", "ns::operator\"\" _kb"},
+      {"ns::text ns::operator\"\" _t<char>(char const*)", "ns::operator\"\" _t<char>"},
       {"(anonymous namespace)::f(int)", "(anonymous namespace)::f"},
       {"ns::(anonymous namespace)::f(int)", "ns::(anonymous namespace)::f"},
       {"main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()"},
@@ -50,6 +52,7 @@ TEST(function_name, finds_the_base_name) {
   EXPECT_EQ(base_name("void ns::f<int>(char const*) const"), "f");
   EXPECT_EQ(base_name("ns::a::~a()"), "~a");
   EXPECT_EQ(base_name("ns::a::operator<<(int)"), "operator<<");
+  EXPECT_EQ(base_name("ns::operator\"\" _kb(unsigned long long)"), "operator\"\" _kb");
   EXPECT_EQ(base_name("std::vector<a::b>::push_back(int)"), "push_back");
   EXPECT_EQ(base_name("ns::f[abi:cxx11](int)"), "f");
 }

@@ -49,6 +49,24 @@ TEST(sites, merge_stacks_by_the_first_frame_that_matters) {
   EXPECT_EQ(rank_sites(sites, measure::live, 10), (std::vector<std::uint32_t>{0}));  // the other lives no more
 }
 
+// Its main starts a thread: what starts threads looks like what begins them.
+TEST(sites, of_a_stripped_program_are_its_own_frames) {
+  profile_builder builder;
+  builder.stack({{"calloc", "rtld-malloc.h", 44, "/lib/ld-linux-x86-64.so.2"},
+                 {"pthread_create", "", 0, "/lib/libc.so.6"},
+                 {"std::thread::_M_start_thread()", "", 0, "/lib/libstdc++.so.6"},
+                 {"", "", 0, "/bin/stripped"},
+                 {"__libc_start_main_impl", "", 0, "/lib/libc.so.6"},
+                 {"", "", 0, "/bin/stripped"}},
+                booked(1, 100, 0, 0, 100));
+  const profile p = builder.build();
+  machinery machinery(p);
+  EXPECT_EQ(machinery.first_visible(p.stacks[0].node), 3U);
+  const auto sites = find_sites(p, machinery);
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(function_name(p, sites[0].frame), "");
+}
+
 TEST(sites, add_up_to_the_totals) {
   const profile p = sample::killed_server();
   machinery machinery(p);

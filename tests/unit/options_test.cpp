@@ -204,7 +204,7 @@ TEST(run_options, of_the_leak_watch_are_taken) {
 
 TEST(leaks_options, are_taken) {
   const auto result = parsed({"leaks", "--json", "--top", "3", "--duration", "5", "--report", "0", "--suspicious", "1",
-                              "--debug-path", "/x", "4711"});
+                              "--debug-path", "/usr", "4711"});
   const auto& options = std::get<leaks_options>(result);
   EXPECT_EQ(options.target, "4711");
   EXPECT_TRUE(options.json);
@@ -212,14 +212,14 @@ TEST(leaks_options, are_taken) {
   EXPECT_EQ(options.duration_s, 5);
   EXPECT_EQ(options.watch.hunt.report_s, 0);
   EXPECT_EQ(options.watch.hunt.suspicious_s, 1);
-  EXPECT_EQ(options.debug_paths, (std::vector<std::string>{"/x"}));
+  EXPECT_EQ(options.debug_paths, (std::vector<std::string>{"/usr"}));
   EXPECT_SAYS(refusal({"leaks"}), "Type: heapledger leaks PROFILE");
   EXPECT_SAYS(refusal({"leaks", "--acces", "1", "a"}), "did you mean --access?");
 }
 
 TEST(report_options, are_taken) {
   const auto result = parsed({"report", "--json", "a.hlp", "--by", "peak", "--top=5", "--depth", "3", "--debug-path",
-                              "/x", "--debug-path", "/y", "--full-recursion"});
+                              "/usr", "--debug-path", "/tmp", "--full-recursion"});
   const auto& options = std::get<report_options>(result);
   EXPECT_EQ(options.file, "a.hlp");
   EXPECT_TRUE(options.json);
@@ -227,7 +227,7 @@ TEST(report_options, are_taken) {
   EXPECT_EQ(options.top, 5U);
   EXPECT_EQ(options.depth, 3U);
   EXPECT_TRUE(options.full_recursion);
-  EXPECT_EQ(options.debug_paths, (words{"/x", "/y"}));
+  EXPECT_EQ(options.debug_paths, (words{"/usr", "/tmp"}));
   EXPECT_EQ(std::get<report_options>(parsed({"report", "--", "--odd.hlp"})).file, "--odd.hlp");
   EXPECT_EQ(std::get<report_options>(parsed({"report", "[a].hlp"})).file, "[a].hlp");
   EXPECT_EQ(std::get<report_options>(parsed({"report", "[a]"})).file, "[a]");
@@ -247,10 +247,10 @@ TEST(html_options, name_the_page) {
   EXPECT_EQ(plain.output, "");
   EXPECT_FALSE(plain.force);
   const auto full = std::get<html_options>(
-      parsed({"html", "-f", "--output=b.html", "--debug-path", "x", "--debug-path", "y", "a.hlp"}));
+      parsed({"html", "-f", "--output=b.html", "--debug-path", "/usr", "--debug-path", "/tmp", "a.hlp"}));
   EXPECT_EQ(full.output, "b.html");
   EXPECT_TRUE(full.force);
-  EXPECT_EQ(full.debug_paths, (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(full.debug_paths, (std::vector<std::string>{"/usr", "/tmp"}));
   EXPECT_SAYS(refusal({"html"}), "which profile?");
   EXPECT_SAYS(refusal({"html", "--ouput", "b", "a"}), "did you mean --output?");
 }

@@ -97,6 +97,10 @@ std::size_t operator_length(std::string_view name, std::size_t position) {
   for (const std::string_view symbol : symbols) {
     if (rest.starts_with(symbol)) return word.size() + symbol.size();
   }
+  if (rest.starts_with("\"\"")) {  // of a literal: operator"" _kb
+    const std::size_t end = rest.find_first_of("(<[");
+    return end == std::string_view::npos ? 0 : word.size() + end;
+  }
   if (rest.front() != ' ') return 0;
   // A conversion: "operator std::string", up to the parameters.
   const std::size_t end = rest.find('(');

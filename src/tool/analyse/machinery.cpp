@@ -8,7 +8,7 @@
 namespace heapledger::analyse {
 namespace {
 
-constexpr std::size_t nameless_start_frames = 2;  // _start of a stripped program, outside __libc_start_main
+constexpr std::size_t nameless_start_frames = 2;  // outermost: _start of a stripped program
 
 template <std::size_t N>
 bool any_prefix(std::string_view name, const std::array<std::string_view, N>& prefixes) {
@@ -120,12 +120,14 @@ bool machinery::is_start(const frame_ref& frame) {
 
 visible_frames machinery::visible(std::span<const frame_ref> stack) {
   visible_frames shown{0, stack.size()};
+  bool has_started = false;
   for (std::size_t nameless = 0; shown.end > nameless;) {
     const frame_ref& frame = stack[shown.end - 1 - nameless];
     if (is_start(frame)) {
       shown.end -= nameless + 1;
       nameless = 0;
-    } else if (frame.symbol == none && nameless < nameless_start_frames) {
+      has_started = true;
+    } else if (!has_started && frame.symbol == none && nameless < nameless_start_frames) {
       ++nameless;
     } else {
       break;

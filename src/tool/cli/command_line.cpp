@@ -49,6 +49,7 @@ command_line::command_line(const std::string& name) : app_(purpose_of(name), nam
 void command_line::add_debug_path(std::vector<std::string>& folders) {
   app_.add_option("--debug-path", folders, "a folder of debug files; may be repeated")
       ->type_name("DIR")
+      ->check(CLI::ExistingDirectory, "")
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -35,6 +35,7 @@ struct run_options {
   std::vector<std::string> only;  // globs on program names; empty: every process of the tree
   bool lifetimes = false;         // time every block
   bool leaks = false;
+  bool leak_options_given = false;
   leak_watch_options leak_watch;
   std::string snapshot_signal;  // USR1 or USR2: the program takes a snapshot when it comes; empty: none
   bool check = false;           // hidden: verify every stack with a second unwinder

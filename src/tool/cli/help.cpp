@@ -36,7 +36,9 @@ std::string overview_help() {
   for (const auto& command : commands()) {
     text += fmt::format("  heapledger {:<40} {}\n", command.name + " " + command.arguments, command.purpose);
   }
-  text += "\nheapledger COMMAND --help tells more. Begin with: heapledger run -- PROGRAM\n";
+  text +=
+      "\nheapledger COMMAND --help tells more; heapledger --version, which one this is. Begin with: heapledger run -- "
+      "PROGRAM\n";
   return text;
 }
 

@@ -22,7 +22,7 @@ void add_leak_options(const std::string& prefix, leak_watch_options& options, co
       [&](auto source, const std::string& text) {
         options.hunt.access_s = seconds_value(source, text, shortest_s, longest_s);
       });
-  add(name("rest"), "S", "from an access to the next look (as --access is long)",
+  add(name("rest"), "S", fmt::format("from an access to the next look (as {} is long)", name("access")),
       [&](auto source, const std::string& text) {
         options.hunt.rest_s = seconds_value(source, text, shortest_s, longest_s);
       });
@@ -42,7 +42,7 @@ void add_leak_options(const std::string& prefix, leak_watch_options& options, co
       [&](auto source, const std::string& text) {
         options.error_exitcode = static_cast<int>(number_value(source, text, 0, 255));
       });
-  add(name("stop"), "YES", "stop the program for moments, to see what still points to leaks (1)",
+  add(name("stop"), "YES|NO", "stop the program for moments, to see what still points to leaks (yes)",
       [&](auto source, const std::string& text) { options.may_stop = truth_value(source, text); });
 }
 

@@ -56,7 +56,10 @@ void add_run_options(twin_options& twins, run_options& options) {
                  [&](auto source, const std::string& text) { options.leaks = given(source, text); });
   add_leak_options("leaks-", options.leak_watch,
                    [&](const std::string& name, const std::string& placeholder, const std::string& help, auto use) {
-                     twins.add(name, placeholder, help, use);
+                     twins.add(name, placeholder, help, [&options, use](auto source, const std::string& text) {
+                       use(source, text);
+                       options.leak_options_given = true;
+                     });
                    });
   twins.add("--snapshot-signal", "SIGNAL", "the program takes a snapshot whenever this comes: USR1 or USR2 (none)",
             [&](auto source, const std::string& text) {

@@ -178,7 +178,12 @@ int run_checked(const run_options& options) {
                                     .look = [&](const auto& image, auto now_ns) { leak_watch.look(image, now_ns); }};
   collect::session session(directory.path(), std::move(watching));
   const pid_t root = collect::launch(options.command, environment, signals);
-  if (!options.quiet) say(fmt::format("counting every allocation of {} (pid {})", options.command[0], root));
+  if (!options.quiet) {
+    say(fmt::format("counting every allocation of {} (pid {})", options.command[0], root));
+    if (options.leak_options_given && !options.leaks)
+      say(fmt::format("watching for leaks from when you type: heapledger start {}; --leaks watches from the begin",
+                      root));
+  }
   profile_writer writer(names, root);
   retiring = &writer;
   writer.complete_by([&](const auto& image, profile& of) { leak_watch.complete(image, of); });

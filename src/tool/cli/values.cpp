@@ -39,7 +39,7 @@ bool truth_value(std::string_view source, const std::string& text) {
   for (const char* word : {"0", "false", "no", "off"}) {
     if (text == word) return false;
   }
-  throw usage_error(fmt::format("{}: '{}' is neither 1 nor 0", source, text));
+  throw usage_error(fmt::format("{}: '{}' is neither yes nor no", source, text));
 }
 
 }  // namespace heapledger::cli

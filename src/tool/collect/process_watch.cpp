@@ -110,6 +110,7 @@ void process_watch::finish_process(profile& to, std::uint64_t start_ns) const {
     set_ending(to, ending::running, duration_ns);
   } else if (state_ == state::replaced) {
     set_ending(to, ending::exited, duration_ns);
+    process.replaced = true;
   } else if (!wait_status_) {
     set_ending(to, process.ended, destructors_ran ? process.duration_ns : duration_ns);
   } else if (WIFSIGNALED(*wait_status_)) {

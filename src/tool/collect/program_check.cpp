@@ -154,7 +154,8 @@ void check_script(std::string_view head, int nesting, program_check& check) {
                       : std::string("is a script whose interpreters are scripts without end"));
     return;
   }
-  add(check, obstacle::script, severity::note, fmt::format("is a script; {} runs it and is profiled", found));
+  add(check, obstacle::script, severity::note,
+      fmt::format("is a script; {} runs it and is profiled; what it starts was not looked at", found));
   check_file(found, nesting - 1, check);
 }
 
@@ -191,7 +192,8 @@ void check_file(const std::string& path, int nesting, program_check& check) {
   } else if (head.find('\0') != std::string_view::npos) {
     add(check, obstacle::not_executable, severity::fatal, "is neither a program for Linux nor a script");
   } else {
-    add(check, obstacle::script, severity::note, "has no #! line; /bin/sh runs it and is profiled");
+    add(check, obstacle::script, severity::note,
+        "has no #! line; /bin/sh runs it and is profiled; what it starts was not looked at");
   }
 }
 

@@ -239,6 +239,7 @@ profile collect_segment(const std::string& path) {
       break;
     case image_state::replaced:
       set_ending(result, ending::exited, result.process.duration_ns);
+      result.process.replaced = true;
       break;
     case image_state::gone:
       break;

@@ -27,6 +27,7 @@ struct process_info {
   std::uint32_t depth_limit = 0;
   std::string host;
   bool lives_timed = false;  // --lifetimes
+  bool replaced = false;     // it ended by exec: the process went on as another program
   bool operator==(const process_info&) const = default;
 };
 

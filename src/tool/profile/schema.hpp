@@ -87,6 +87,7 @@ void fields(auto& archive, is<process_info> auto& p) {
   archive(12, p.depth_limit);
   archive(13, p.host);
   archive(14, p.lives_timed);
+  archive(15, p.replaced);
 }
 
 void fields(auto& archive, is<peak_info> auto& p) {

@@ -132,8 +132,10 @@ void write_places(page& page, const diff::comparison& compared, const diff_text_
   for (const auto& change : compared.stacks()) ++kinds[static_cast<std::size_t>(diff::kind_of(change, by))];
   std::string line = "  stacks:";
   for (const kind which : {kind::grew, kind::appeared, kind::shrank, kind::vanished, kind::same}) {
-    line += fmt::format("{} {} {}", which == kind::grew ? "" : ",", count_text(kinds[static_cast<std::size_t>(which)]),
-                        which == kind::same ? "are the same" : kind_words(which));
+    const auto count = kinds[static_cast<std::size_t>(which)];
+    const char* same = count == 1 ? "is the same" : "are the same";
+    line += fmt::format("{} {} {}", which == kind::grew ? "" : ",", count_text(count),
+                        which == kind::same ? same : kind_words(which));
   }
   page.line(line, tone::faint);
   if (places.empty()) page.line("  Nothing.");
@@ -149,8 +151,9 @@ void write_places(page& page, const diff::comparison& compared, const diff_text_
                     value_text(by, value_of(place.before, by)), value_text(by, value_of(place.after, by)));
     if (by != measure::count) {
       const std::int64_t more = diff::difference(place.before, place.after, measure::count);
-      amount +=
-          more == 0 ? "; as many allocations" : fmt::format("; {} allocations", signed_text(measure::count, more));
+      amount += more == 0 ? "; as many allocations"
+                          : fmt::format("; {} allocation{}", signed_text(measure::count, more),
+                                        std::abs(more) == 1 ? "" : "s");
     }
     page.line(amount, tone::bold);
     const diff::stack_change& largest = compared.stacks()[place.stacks.front()];
@@ -183,15 +186,14 @@ void write_places(page& page, const diff::comparison& compared, const diff_text_
 
 std::string gate_text(const gate_result& result) {
   const std::int64_t change = result.after - result.before;
-  const std::string_view name = analyse::measure_names[static_cast<std::size_t>(result.by)];
+  const std::string_view name =
+      result.by == measure::count ? "allocations" : analyse::measure_names[static_cast<std::size_t>(result.by)];
   const std::string values =
       fmt::format("from {} to {}", value_text(result.by, result.before), value_text(result.by, result.after));
   if (change <= 0) return fmt::format("{} did not grow: {}", name, values);
   std::string text = fmt::format("{} grew by {}", name, value_text(result.by, change));
   if (result.before > 0) text += fmt::format(" ({})", share_text(result.before, change));
-  const std::size_t equals = result.gate.text.find('=');
-  const std::string limit =
-      terminal_text(equals == std::string::npos ? result.gate.text : result.gate.text.substr(equals + 1));
+  const std::string limit = terminal_text(result.gate.text);
   return fmt::format("{}, {}: {} than --fail-above {} allows", text, values, result.worse ? "more" : "not more", limit);
 }
 

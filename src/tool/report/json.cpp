@@ -83,6 +83,7 @@ class json_writer {
     if (process.signal) add(",\"signal\":{}", *process.signal);
     if (process.parent_pid != 0) add(",\"parent_pid\":{}", process.parent_pid);
     if (process.forked) out_ += ",\"forked\":true";
+    if (process.replaced) out_ += ",\"replaced\":true";
     if (!process.stacks.empty()) add(",\"stacks\":{}", json_string(process.stacks));
     if (process.depth_limit != 0) add(",\"depth_limit\":{}", process.depth_limit);
     if (!process.host.empty()) add(",\"host\":{}", json_string(process.host));

@@ -33,7 +33,7 @@ constexpr words losses[] = {
     {"modules_full", "frame has", "frames have",
      "no module and so no name, because too many libraries were loaded; totals are right."},
     {"stack_cut_depth", "stack was longer", "stacks were longer",
-     "than --depth allowed and shows its inner part only. Record with a larger --depth, or without."},
+     "than --depth allowed: only the inner part is shown. Record with a larger --depth, or without."},
     {"stack_cut_no_rule", "stack ends", "stacks end",
      "early, at code without unwind information (assembly, generated code); totals are right."},
     {"stack_cut_bounds", "stack ends", "stacks end", "early, where memory could not be a stack; totals are right."},

@@ -56,7 +56,7 @@ void write_process(page& page, const process_info& process) {
 
 void write_window(page& page, const profile& p) {
   const auto moment = [](const marker_info& marker) {
-    return fmt::format("{} (at {})", terminal_text(marker.name), seconds_text(marker.time_ns));
+    return fmt::format("'{}' (at {})", terminal_text(marker.name), seconds_text(marker.time_ns));
   };
   page.blank();
   page.line(fmt::format("From {} to {}", moment(p.window->since), moment(p.window->until)), tone::bold);
@@ -150,6 +150,7 @@ void write_timeline(page& page, const profile& p) {
 std::string ending_text(const process_info& process) {
   switch (process.ended) {
     case ending::exited:
+      if (process.replaced) return "went on as another program (exec)";
       return process.exit_code ? fmt::format("exited with status {}", *process.exit_code) : "exited";
     case ending::signaled:
       return process.signal ? fmt::format("was killed by {}", signal_text(*process.signal)) : "was killed by a signal";

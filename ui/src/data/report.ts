@@ -143,6 +143,7 @@ export interface Report {
     signal?: number;
     parent_pid?: number;
     forked?: boolean;
+    replaced?: boolean;
     stacks?: string;
   };
   totals: Totals;
