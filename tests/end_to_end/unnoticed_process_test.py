@@ -149,6 +149,19 @@ print(os.dup(0))
         for r in done.reports:
             self.assert_sums(r)
 
+    def test_file_system_that_becomes_full(self):
+        """Whatever the probe wants at that moment: its tables grow by elements that no page is a multiple of."""
+        folder = self.path("shm")
+        os.mkdir(folder)
+        mounts = [f"mount -t tmpfs -o size=16m none {folder}"]
+        if os.getuid() != 0 or ledger.execute(unshared(mounts, ["true"])).status != 0:
+            self.skipTest("needs root and its own mounts")
+        for at in (20, 200, 260, 300, 330, 341, 400, 700, 1100, 1400):
+            run = ["env", f"LD_PRELOAD={ledger.PROBE}", f"HEAPLEDGER_OUTPUT={folder}/%e.%p.hls",
+                   ledger.program("full_file_system"), f"{folder}/fill", str(at), "3000"]
+            done = ledger.execute(unshared(mounts, run))
+            self.assertEqual((done.status, done.out, done.err), (0, b"done\n", b""), at)
+
     def test_full_output_folder(self):
         """Full from the start, or with room for a small profile only."""
         folder = self.path("full")
