@@ -79,6 +79,7 @@ TEST(nameless_at_peak, adds_up_places_without_a_name) {
   builder.stack({malloc, {"known", "", 0}, {"", "", 0, "/opt/a.so"}},
                 booked(1, 7000, 0, 0, 7000));  // a nameless caller
   builder.stack({}, booked(1, 50, 0, 0, 50));
+  builder.stack({malloc, {"", "", 0, "/lib/libstdc++.so.6"}}, booked(1, 72704, 0, 0, 72704));
   const profile p = builder.build();
   machinery machinery(p);
   const auto nameless = nameless_at_peak(p, find_sites(p, machinery));

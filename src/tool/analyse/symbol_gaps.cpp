@@ -36,6 +36,8 @@ nameless_bytes nameless_at_peak(const profile& p, const std::vector<site>& sites
     if (site.frame.location == none || !function_name(p, site.frame).empty()) continue;
     const std::uint32_t module = module_index(p, site.frame);
     if (module == none) continue;  // generated code never has one
+    // What a place within the runtime is, as the pool for exceptions that libstdc++ begins with, is nobody's question.
+    if (is_system_runtime(p.modules[module].path)) continue;
     bytes[module] += site.count.peak_bytes;
     result.bytes += site.count.peak_bytes;
     if (result.module == none || bytes[module] > bytes[result.module]) result.module = module;

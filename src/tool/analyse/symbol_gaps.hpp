@@ -19,7 +19,7 @@ struct symbol_gap {
 
 std::vector<symbol_gap> symbol_gaps(const profile& p);
 
-// Bytes at the peak whose place is a function without a name.
+// Bytes at the peak whose place is a function without a name, outside of the C and C++ libraries.
 struct nameless_bytes {
   std::int64_t bytes = 0;
   std::uint32_t module = none;  // that has most of them

@@ -74,6 +74,7 @@ struct html_options {
   std::string before;  // an older profile: the page shows what changed since
   std::string output;  // empty: the profile's name with .html for .hlp; "-": standard output
   bool force = false;  // overwrite an existing file
+  bool quiet = false;
   std::vector<std::string> debug_paths;
 };
 int html(const html_options& options);

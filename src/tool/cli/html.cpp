@@ -34,7 +34,7 @@ int html(const html_options& options) {
                                : html::html_page(load_profile(options.before, options.debug_paths), std::move(loaded));
   file.write(page);
   file.finish();
-  if (path != "-") {
+  if (path != "-" && !options.quiet) {
     say(fmt::format("wrote {} ({:.1f} MB); open it in a browser", path, static_cast<double>(page.size()) / 1e6));
   }
   return 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <string_view>
@@ -26,6 +27,9 @@ bool is_segment(const std::string& path) {
 }
 
 profile load_file(const std::string& path, const std::vector<std::string>& debug_paths) {
+  if (path.find_first_not_of("0123456789") == std::string::npos && ::access(path.c_str(), F_OK) != 0)
+    throw input_error(path, "there is no such file",
+                      fmt::format("of a running program: heapledger top {0}, or heapledger snapshot {0}", path));
   profile loaded = is_segment(path) ? collect::collect_segment(path) : read_profile(path);
   if (!loaded.symbolized || !debug_paths.empty()) {
     symbolize_options options;
@@ -42,7 +46,11 @@ std::uint32_t snapshot_of(const profile& p, const std::string& path, const std::
   std::string known;
   for (const auto& marker : p.markers)
     if (marker.snapshot) known += fmt::format("{} '{}'", known.empty() ? "" : ",", report::terminal_text(marker.name));
-  throw input_error(path, fmt::format("there is no snapshot '{}' in it", report::terminal_text(name)),
+  const bool is_mark =
+      std::any_of(p.markers.begin(), p.markers.end(), [&](const auto& marker) { return marker.name == name; });
+  throw input_error(path,
+                    is_mark ? fmt::format("'{}' is a mark, not a snapshot", report::terminal_text(name))
+                            : fmt::format("there is no snapshot '{}' in it", report::terminal_text(name)),
                     known.empty() ? "it has none: take one while the program runs, heapledger snapshot PID NAME"
                                   : "there are" + known);
 }

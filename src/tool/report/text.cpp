@@ -96,9 +96,14 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
   }
 }
 
-void write_next(page& page, const text_options& options, bool timeable) {
+void write_next(page& page, const profile& p, const text_options& options) {
   const std::string file = terminal_text(shell_quoted(options.file));
+  const bool timeable = !p.process.lives_timed && !p.window;
   page.heading("Next");
+  if (p.leaks) {
+    page.command(fmt::format("heapledger leaks {}", file));
+    page.line("      what the leak watch found", tone::faint);
+  }
   page.command(fmt::format("heapledger report --by temporary {}", file));
   page.line("      the same by another measure: live peak allocated count temporary", tone::faint);
   page.command(fmt::format("heapledger report --json {}", file));
@@ -129,7 +134,7 @@ std::string text_report(const profile& p, const text_options& options) {
   write_losses(page, p);
   write_symbol_advice(page, p);
   write_profiler(page, p);
-  if (!options.file.empty()) write_next(page, options, !p.process.lives_timed && !p.window);
+  if (!options.file.empty()) write_next(page, p, options);
   return out;
 }
 
