@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stackValues } from "../src/model/measure";
-import { functionName, type Profile } from "../src/model/profile";
+import { Model } from "../src/app/model";
+import { initial } from "../src/app/state";
+import { functionName, lineText, type Profile } from "../src/model/profile";
 import { matcher, search, stacksIn } from "../src/model/search";
 import { MergedTree } from "../src/model/merged_tree";
 import { CallTree, type Tree } from "../src/model/tree";
@@ -151,4 +153,16 @@ test("a node's span is where it is drawn", () => {
 test("a stack as text, from the allocation outward", () => {
   assert.equal(stackText(small, small.stacks.place[0]!),
     "malloc  /src/program.cpp  in libc\nparse  /src/program.cpp:3  in program\nload  /src/program.cpp:2  in program\nmain  /src/program.cpp:1  in program");
+});
+
+test("a function is shown with the line at which most of it is allocated", () => {
+  const model = new Model(sample([
+    { path: ["main@1", "load@2", "~libc!malloc"], peak: 10 },
+    { path: ["main@1", "load@7", "~libc!malloc"], peak: 60 },
+    { path: ["main@1", "load@9", "~libc!malloc"], peak: 30 },
+  ]));
+  model.follow({ ...initial, by: "peak" });
+  const { profile } = model;
+  assert.match(lineText(profile, model.siteLines()[functionIndex(profile, "load")]!), /:7$/);
+  assert.equal(model.siteLines()[functionIndex(profile, "main")], -1);
 });

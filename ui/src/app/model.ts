@@ -69,6 +69,28 @@ export class Model {
     return this.keep(`sums ${by} ${this.filterKey()}`, () => sumFunctions(this.profile, this.weights(by)));
   }
 
+  // Of each function the line at which most of the measure is allocated, or changed most; -1: nothing is.
+  siteLines(): Int32Array {
+    const { stacks, before, places, lines, functions } = this.profile;
+    const { by } = this.state;
+    return this.keep(`site lines ${by} ${this.filterKey()}`, () => {
+      const now = stackValues(stacks, by);
+      const old = before ? stackValues(before.stacks, by) : null;
+      const chosen = this.filter();
+      const weights = new Float64Array(lines.count);
+      for (let i = 0; i < stacks.count; ++i) {
+        const line = places.line[this.sites[stacks.place[i]!]!]!;
+        if (line >= 0 && (!chosen || chosen[i] !== 0)) weights[line]! += now[i]! - (old ? old[i]! : 0);
+      }
+      const result = new Int32Array(functions.count).fill(-1);
+      weights.forEach((weight, line) => {
+        const fn = lines.function[line]!;
+        if (weight !== 0 && (result[fn]! < 0 || Math.abs(weight) > Math.abs(weights[result[fn]!]!))) result[fn] = line;
+      });
+      return result;
+    });
+  }
+
   // Of each function the mean life of what was freed of its own and its callees' allocations, in seconds; -1: nothing was.
   // null where blocks were not timed.
   meanLives(): Float64Array | null {

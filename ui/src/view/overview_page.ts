@@ -8,6 +8,7 @@ import { bar, el, fill } from "./dom";
 import { FlamePage } from "./flame_page";
 import { swatch } from "./functions_page";
 import { MemoryBars } from "./memory_page";
+import { problems } from "./small_pages";
 import { Timeline } from "./timeline";
 
 const placesShown = 10;
@@ -144,8 +145,10 @@ export class OverviewPage implements Page {
   }
 
   private whereOf(fn: number): string {
-    const { profile } = this.context;
+    const { profile, model } = this.context;
     const { lines } = profile;
+    const most = lineText(profile, model.siteLines()[fn]!);
+    if (most !== "") return `${most.split("/").slice(-2).join("/")} · ${moduleName(profile, fn)}`;
     for (let line = 0; line < lines.count; ++line) {
       if (lines.function[line] === fn) {
         const text = lineText(profile, line);
