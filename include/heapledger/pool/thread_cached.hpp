@@ -48,7 +48,7 @@ class arena_per_thread {
       if (remote.load(std::memory_order_relaxed) == nullptr) return;
       link* chunk = remote.exchange(nullptr, std::memory_order_acquire);
       while (chunk != nullptr) {
-        link* const following = Layout::tool_type::next(chunk);
+        link* const following = watch<Layout>::unlink_anywhere(chunk);
         give(chunk);
         chunk = following;
       }

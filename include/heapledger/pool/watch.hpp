@@ -63,10 +63,14 @@ struct watch {
         checks::failed({.kind = violation_kind::written_after_free, .pointer = chunk, .pool = pool});
         next = nullptr;
       }
-      tool_type::allow(chunk, sizeof(link));
-      pattern<sizeof(link)>::fill(chunk);
-      tool_type::forbid(chunk, sizeof(link));
     }
+    fill_again(chunk);
+    return next;
+  }
+  // Out of a list of chunks of any pages: a free chunk holds the pattern, and the link was written over it.
+  static link* unlink_anywhere(link* chunk) {
+    link* const next = tool_type::next(chunk);
+    fill_again(chunk);
     return next;
   }
 
@@ -141,6 +145,14 @@ struct watch {
   }
   static void put_back(void* chunk, word value) {
     std::memcpy(static_cast<char*>(chunk) + Layout::payload_bytes, &value, sizeof value);
+  }
+
+  static void fill_again(link* chunk) {
+    if constexpr (checks::fill) {
+      tool_type::allow(chunk, sizeof(link));
+      pattern<sizeof(link)>::fill(chunk);
+      tool_type::forbid(chunk, sizeof(link));
+    }
   }
 
   static bool is_chunk(const void* pointer) { return Layout::index_of(pointer) < Layout::capacity; }
