@@ -24,7 +24,7 @@ inline constexpr std::size_t page_words = 4096 / sizeof(link*);
 struct alignas(page_words * sizeof(link*)) no_magazine {
   link* words[page_words]{};
 };
-inline constinit no_magazine closed_magazine{};
+HEAPLEDGER_POOL_ONE inline constinit no_magazine closed_magazine{};
 
 template <std::size_t Stride>
 class magazine {

@@ -63,7 +63,7 @@ class segment_map {
     return there;
   }
 
-  static inline constinit std::atomic<leaf*> root[root_slots]{};
+  HEAPLEDGER_POOL_ONE static inline constinit std::atomic<leaf*> root[root_slots]{};
 };
 
 }  // namespace heapledger::pool_detail

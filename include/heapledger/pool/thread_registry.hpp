@@ -28,11 +28,12 @@ inline constexpr std::size_t thread_slots = 128;
 inline constexpr std::size_t no_slot = 0;  // whose arena is null in every thread
 inline constexpr std::uint64_t no_number = 0;
 
-inline constinit std::mutex registry_lock;
-inline constinit std::uint64_t last_pool_number = no_number;
-inline constinit std::uint64_t free_slots[thread_slots / 64] = {~std::uint64_t{1}, ~std::uint64_t{0}};
-inline constinit thread_local void* arenas_of_thread[thread_slots]{};
-inline constinit thread_local bool thread_has_ended = false;
+HEAPLEDGER_POOL_ONE inline constinit std::mutex registry_lock;
+HEAPLEDGER_POOL_ONE inline constinit std::uint64_t last_pool_number = no_number;
+HEAPLEDGER_POOL_ONE inline constinit std::uint64_t free_slots[thread_slots / 64] = {~std::uint64_t{1},
+                                                                                    ~std::uint64_t{0}};
+HEAPLEDGER_POOL_ONE inline constinit thread_local void* arenas_of_thread[thread_slots]{};
+HEAPLEDGER_POOL_ONE inline constinit thread_local bool thread_has_ended = false;
 
 // Both under the lock.
 inline std::size_t take_slot() {
@@ -92,7 +93,7 @@ struct thread_arenas {
     return one;
   }
 
-  static thread_arenas& mine() {
+  HEAPLEDGER_POOL_ONE static thread_arenas& mine() {
     static thread_local thread_arenas arenas;
     return arenas;
   }

@@ -100,7 +100,7 @@ HEAPLEDGER_POOL_COLD inline void print_and_abort(const violation& found) {
 }
 
 namespace pool_detail {
-inline constinit std::atomic<violation_handler> the_violation_handler{&print_and_abort};
+HEAPLEDGER_POOL_ONE inline constinit std::atomic<violation_handler> the_violation_handler{&print_and_abort};
 }
 
 // The previous one. Null stands for the default: print, and abort unless it is a leak.
