@@ -1,4 +1,7 @@
 // Headers, analyzers, the bypass, and that empty policies take no room.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
@@ -303,6 +306,56 @@ TEST(pool_threads, do_not_take_a_new_pool_for_one_that_is_gone) {
   next();
   other.join();
   EXPECT_TRUE(found.all().empty());
+}
+
+// What a thread that is not in the child had its table on is another one's stack by the time that the pool goes.
+TEST(pool_threads, of_a_parent_are_not_looked_for_in_its_child) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer: no new threads after a fork";
+#endif
+  using pool_type = pool<32, threading::thread_cached, no_header, no_analyzer, exact_checks>;
+  auto pool = std::make_unique<pool_type>();
+  auto other = std::make_unique<pool_type>();
+  void* const ours = pool->allocate();
+  void* theirs = nullptr;
+  std::mutex lock;
+  std::condition_variable changed;
+  bool taken = false, done = false;
+  std::thread worker([&] {
+    theirs = pool->allocate();
+    other->deallocate(other->allocate());
+    std::unique_lock hold(lock);
+    taken = true;
+    changed.notify_all();
+    changed.wait(hold, [&] { return done; });
+  });
+  {
+    std::unique_lock hold(lock);
+    changed.wait(hold, [&] { return taken; });
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::thread([] {}).join();
+    pool->deallocate(theirs);
+    pool->deallocate(ours);
+    const bool all_freed = pool->chunks_in_use() == 0;
+    pool.reset();
+    other.reset();
+    pool_type again;
+    again.deallocate(again.allocate());
+    std::_Exit(all_freed ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  {
+    const std::lock_guard hold(lock);
+    done = true;
+    changed.notify_all();
+  }
+  worker.join();
+  pool->deallocate(ours);
+  pool->deallocate(theirs);
 }
 
 TEST(pool_threads, outlive_pools_and_pools_outlive_threads) {

@@ -1,9 +1,12 @@
 // Which threads hold which arenas, over all pools; and each thread's table of its arenas.
 //
-// A thread that ends leaves its arenas to their pools. All links between threads and arenas are changed under one lock.
+// A thread that ends leaves its arenas to their pools. All links between threads and arenas are changed under one lock;
+// who forks holds it, and in the child the arenas of other threads have nobody in them.
 // A pool has a slot, the same in the tables of all threads, as long as it lives; pools that come when all slots are
 // taken are looked for among those that the thread used last, by numbers that are never used again.
 #pragma once
+
+#include <pthread.h>
 
 #include <bit>
 #include <cstddef>
@@ -35,6 +38,9 @@ HEAPLEDGER_POOL_ONE inline constinit std::uint64_t free_slots[thread_slots / 64]
 HEAPLEDGER_POOL_ONE inline constinit thread_local void* arenas_of_thread[thread_slots]{};
 HEAPLEDGER_POOL_ONE inline constinit thread_local bool thread_has_ended = false;
 
+HEAPLEDGER_POOL_ONE inline constinit thread_arenas* first_thread = nullptr;  // of those that have arenas
+HEAPLEDGER_POOL_ONE inline constinit bool looks_after_forks = false;
+
 // Both under the lock.
 inline std::size_t take_slot() {
   for (std::size_t i = 0; i < thread_slots / 64; ++i) {
@@ -56,6 +62,8 @@ struct thread_arenas {
   };
   membership* first = nullptr;
   void** const arenas = arenas_of_thread;
+  thread_arenas* next = nullptr;
+  thread_arenas* previous = nullptr;
   recent without_slot[64]{};
 
   thread_arenas() = default;
@@ -65,6 +73,7 @@ struct thread_arenas {
     const std::lock_guard hold(registry_lock);
     thread_has_ended = true;  // what runs later on this thread borrows arenas
     for (void*& arena : arenas_of_thread) arena = nullptr;
+    leave_list();
     while (first != nullptr) {
       membership* const one = first;
       first = one->next_of_thread;
@@ -75,6 +84,7 @@ struct thread_arenas {
 
   // Both under the lock.
   void add(membership* one) {
+    if (first == nullptr) join_list();
     one->thread = this;
     one->next_of_thread = first;
     first = one;
@@ -83,9 +93,10 @@ struct thread_arenas {
     for (membership** at = &first; *at != nullptr; at = &(*at)->next_of_thread) {
       if (*at == gone) {
         *at = gone->next_of_thread;
-        return;
+        break;
       }
     }
+    if (first == nullptr) leave_list();
   }
   membership* find(std::uint64_t pool_number) const {
     membership* one = first;
@@ -96,6 +107,44 @@ struct thread_arenas {
   HEAPLEDGER_POOL_ONE static thread_arenas& mine() {
     static thread_local thread_arenas arenas;
     return arenas;
+  }
+
+ private:
+  void join_list() {
+    if (!looks_after_forks) {
+      looks_after_forks = ::pthread_atfork([] { registry_lock.lock(); }, [] { registry_lock.unlock(); },
+                                           [] {
+                                             forget_other_threads();
+                                             registry_lock.unlock();
+                                           }) == 0;
+    }
+    next = first_thread;
+    if (next != nullptr) next->previous = this;
+    first_thread = this;
+  }
+  void leave_list() {
+    if (next != nullptr) next->previous = previous;
+    if (previous != nullptr) {
+      previous->next = next;
+    } else if (first_thread == this) {
+      first_thread = next;
+    }
+    next = previous = nullptr;
+  }
+
+  // In a forked child there is one thread. The tables of the others can still be read here, but new threads get their
+  // stacks.
+  static void forget_other_threads() {
+    thread_arenas* survivor = nullptr;
+    for (thread_arenas* one = first_thread; one != nullptr; one = one->next) {
+      if (one->arenas == arenas_of_thread) {
+        survivor = one;
+        continue;
+      }
+      for (membership* left = one->first; left != nullptr; left = left->next_of_thread) left->thread = nullptr;
+    }
+    first_thread = survivor;
+    if (survivor != nullptr) survivor->next = survivor->previous = nullptr;
   }
 };
 
