@@ -18,6 +18,7 @@
 #include "pool/arena.hpp"
 #include "pool/attributes.hpp"
 #include "pool/checks.hpp"
+#include "pool/errors.hpp"
 #include "pool/layout.hpp"
 #include "pool/options.hpp"
 #include "pool/page_store.hpp"
@@ -52,11 +53,12 @@ class pool {
   pool& operator=(const pool&) = delete;
   ~pool();
 
-  // Any size up to the chunk's; what is asked for is what analyzers and memory tools see. Throws std::bad_alloc.
+  // Any size up to the chunk's; what is asked for is what analyzers and memory tools see. Throws std::bad_alloc,
+  // also from units without exceptions: where nobody catches it the program ends.
   HEAPLEDGER_POOL_HOT void* allocate(std::size_t bytes = ChunkSize) {
     void* const chunk = try_allocate(bytes);
     if (chunk == nullptr) [[unlikely]]
-      no_memory();
+      pool_detail::throw_bad_alloc();
     return chunk;
   }
   // Null instead of an exception.
@@ -105,7 +107,6 @@ class pool {
   HEAPLEDGER_POOL_HOT void end(void* chunk) noexcept;
   static void* bypass_allocate() noexcept;
   static void bypass_deallocate(void* chunk) noexcept;
-  [[noreturn]] HEAPLEDGER_POOL_COLD static void no_memory();
   HEAPLEDGER_POOL_COLD void refuse_place(void* given) const noexcept;
   template <class F>
   void for_each_chunk(F&& call);  // the pool's own, wherever the program has them

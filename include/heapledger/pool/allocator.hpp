@@ -9,6 +9,7 @@
 #include <limits>
 #include <new>
 
+#include "errors.hpp"
 #include "pool_set.hpp"
 
 namespace heapledger {

@@ -16,16 +16,6 @@
 
 namespace heapledger {
 
-namespace pool_detail {
-[[noreturn]] HEAPLEDGER_POOL_COLD inline void throw_bad_array_new_length() {
-#ifdef __cpp_exceptions
-  throw std::bad_array_new_length();
-#else
-  std::abort();
-#endif
-}
-}  // namespace pool_detail
-
 template <std::size_t... Bytes>
 struct size_classes {
   static constexpr std::array<std::size_t, sizeof...(Bytes)> all{Bytes...};

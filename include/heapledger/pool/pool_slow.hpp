@@ -122,15 +122,6 @@ void HEAPLEDGER_POOL::bypass_deallocate(void* chunk) noexcept {
   std::free(static_cast<char*>(chunk) - before);
 }
 
-HEAPLEDGER_POOL_TEMPLATE
-void HEAPLEDGER_POOL::no_memory() {
-#ifdef __cpp_exceptions
-  throw std::bad_alloc();
-#else
-  std::abort();
-#endif
-}
-
 // Given back twice, or never given out: the place was a watched chunk's, and is nobody's now.
 HEAPLEDGER_POOL_TEMPLATE
 void HEAPLEDGER_POOL::refuse_place([[maybe_unused]] void* given) const noexcept {
