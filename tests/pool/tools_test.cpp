@@ -5,6 +5,9 @@
 
 #include "support.hpp"
 
+#if HEAPLEDGER_POOL_UNDER_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
 #ifdef HEAPLEDGER_POOL_VALGRIND
 #include <valgrind/memcheck.h>
 #endif
@@ -66,6 +69,16 @@ TYPED_TEST(pool_under_asan, memory_is_clean_after_the_pool) {
   }
   std::vector<char> large(std::size_t{16} << 20);
   std::memset(large.data(), 1, large.size());
+}
+
+// What only a chunk points to is no leak.
+TYPED_TEST(pool_under_asan, leaks_are_looked_for_in_chunks) {
+  static typename TestFixture::pool_type pool;
+  static char** chunk = static_cast<char**>(pool.allocate());
+  std::thread([] { *chunk = new char[100]; }).join();  // nothing of it stays on this stack
+  EXPECT_EQ(__lsan_do_recoverable_leak_check(), 0);
+  delete[] * chunk;
+  pool.deallocate(chunk);
 }
 
 #elif defined(HEAPLEDGER_POOL_VALGRIND)

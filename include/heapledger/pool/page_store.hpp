@@ -6,10 +6,17 @@
 
 #include <sys/mman.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "page.hpp"
 #include "segment_map.hpp"
+
+// LeakSanitizer's, where it is in the program: it looks for pointers only where it is told to.
+extern "C" {
+[[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t bytes);
+[[gnu::weak]] void __lsan_unregister_root_region(const void* begin, std::size_t bytes);
+}
 
 namespace heapledger::pool_detail {
 
@@ -81,6 +88,7 @@ class page_store {
       ::munmap(memory, Layout::segment_bytes);
       return false;
     }
+    if (__lsan_register_root_region != nullptr) __lsan_register_root_region(memory, Layout::segment_bytes);
     if (segments_ == nullptr) Layout::tool_type::open_pool(pool);
     auto* const fresh = reinterpret_cast<segment*>(memory);
     *fresh = {segments_, 1};  // slot 0 is the segment's own
@@ -91,6 +99,7 @@ class page_store {
   static void release(segment* gone) {
     Layout::tool_type::allow(gone, Layout::segment_bytes);
     segment_map::set(gone, Layout::segment_bytes, nullptr);
+    if (__lsan_unregister_root_region != nullptr) __lsan_unregister_root_region(gone, Layout::segment_bytes);
     ::munmap(gone, Layout::segment_bytes);
   }
 
