@@ -75,6 +75,28 @@ TYPED_TEST(pool_headers, live_as_long_as_their_chunks) {
   EXPECT_EQ(counted::alive, 0) << "destroyed with the pool";
 }
 
+struct empty_and_counted {
+  static inline int alive = 0;
+  empty_and_counted() noexcept { ++alive; }
+  ~empty_and_counted() { --alive; }
+};
+
+TYPED_TEST(pool_headers, are_made_and_destroyed_when_they_are_empty) {
+  {
+    pool<24, threading::single, empty_and_counted, no_analyzer, all_checks,
+         pool_options{.header = TypeParam::value, .tool = memory_tool::none}>
+        pool;
+    void* const chunk = pool.allocate();
+    void* const other = pool.allocate();
+    EXPECT_EQ(empty_and_counted::alive, 2);
+    EXPECT_NE(pool.header(chunk), nullptr);
+    pool.deallocate(chunk);
+    EXPECT_EQ(empty_and_counted::alive, 1);
+    pool.deallocate(other);
+  }
+  EXPECT_EQ(empty_and_counted::alive, 0);
+}
+
 struct alignas(64) wide_header {
   char bytes[64] = {};
 };

@@ -41,7 +41,9 @@ struct layout {
   using tool_type = tool<Options.tool>;
   static constexpr pool_options options = Options;
 
-  static constexpr bool has_header = !std::is_empty_v<Header>;
+  // An empty one may still want to be made and destroyed.
+  static constexpr bool has_header = !std::is_empty_v<Header> || !std::is_trivially_default_constructible_v<Header> ||
+                                     !std::is_trivially_destructible_v<Header>;
   static constexpr bool header_in_front = has_header && Options.header == header_place::front;
   static constexpr bool header_beside = has_header && !header_in_front;
   // A tool that watches every access sees more than a canary does.
