@@ -39,6 +39,13 @@ class counting_resource : public std::pmr::memory_resource {
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
 
+// As the address is, not as the compiler takes it to be.
+std::uintptr_t remainder(void* chunk, std::size_t alignment) {
+  auto address = reinterpret_cast<std::uintptr_t>(chunk);
+  asm("" : "+r"(address));
+  return address % alignment;
+}
+
 template <class Threading>
 class pool_adapters : public ::testing::Test {
  public:
@@ -73,14 +80,42 @@ TYPED_TEST(pool_adapters, a_set_keeps_alignment) {
   for (std::size_t alignment = 1; alignment <= 256; alignment *= 2) {
     for (std::size_t bytes = 1; bytes < 300; bytes += 7) {
       void* const chunk = set.allocate(bytes, alignment);
-      // What is smaller than its alignment cannot be an object of that alignment.
-      if (alignment <= bytes) {
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(chunk) % alignment, 0u) << bytes;
-      }
+      EXPECT_EQ(remainder(chunk, alignment), 0u) << bytes;
       live.emplace_back(chunk, bytes, alignment);
     }
   }
   for (const auto& [chunk, bytes, alignment] : live) set.deallocate(chunk, bytes, alignment);
+}
+
+template <class Set>
+void expect_alignment() {
+  Set set;
+  std::vector<std::tuple<void*, std::size_t, std::size_t>> live;
+  for (std::size_t alignment = 8; alignment <= 128; alignment *= 2) {
+    for (const std::size_t bytes : {1, 8, 16, 24, 40, 48}) {
+      for (int i = 0; i < 10; ++i) {
+        live.emplace_back(set.allocate(bytes, alignment), bytes, alignment);
+        EXPECT_EQ(remainder(std::get<0>(live.back()), alignment), 0u) << bytes << ' ' << alignment;
+      }
+    }
+  }
+  for (const auto& [chunk, bytes, alignment] : live) set.deallocate(chunk, bytes, alignment);
+}
+
+TYPED_TEST(pool_adapters, a_set_keeps_alignment_whatever_its_classes_have) {
+  const caught found;
+  expect_alignment<pool_set<TypeParam, no_header, no_analyzer, no_checks, pool_options{}, size_classes<8, 24, 40>>>();
+  expect_alignment<pool_set<TypeParam, no_header, no_analyzer, exact_checks, pool_options{.alignment = 8}>>();
+  expect_alignment<pool_set<TypeParam, no_header, no_analyzer, exact_checks, pool_options{.alignment = 64}>>();
+  EXPECT_TRUE(found.all().empty());
+}
+
+TYPED_TEST(pool_adapters, a_set_tells_where_it_takes_from) {
+  typename TestFixture::set_type set;
+  set.deallocate(set.allocate(24), 24);
+  EXPECT_EQ(set.template pool_for<24>().analyzer().allocations, 1u);
+  set.deallocate(set.allocate(24, 8), 24, 8);
+  EXPECT_EQ((set.template pool_for<24, 8>().analyzer().allocations), 1u);
 }
 
 TYPED_TEST(pool_adapters, what_is_too_large_goes_upstream) {
@@ -136,7 +171,7 @@ TYPED_TEST(pool_adapters, containers_with_an_allocator) {
       map[i % 700] = i;
       vector.push_back(i);
     }
-    EXPECT_EQ(set.template pool_for<24>().analyzer().chunks_in_use(), 5000u);
+    EXPECT_EQ((set.template pool_for<24, 8>().analyzer().chunks_in_use()), 5000u);
     auto moved = std::move(list);
     EXPECT_EQ(moved.size(), 5000u);
     EXPECT_TRUE(moved.get_allocator() == list.get_allocator());

@@ -23,6 +23,7 @@ constexpr std::size_t round_up(std::size_t value, std::size_t to) {
 }
 
 inline constexpr std::size_t mark_bytes = 8;
+inline constexpr std::size_t most_alignment = 4096;
 inline constexpr std::size_t slots_per_segment = 64;
 inline constexpr std::size_t slot_bytes = 64;  // of a page's description
 inline constexpr std::size_t smallest_page_bytes = std::size_t{64} << 10;
@@ -30,7 +31,8 @@ inline constexpr std::size_t smallest_page_bytes = std::size_t{64} << 10;
 template <std::size_t ChunkBytes, class Header, class Checks, pool_options Options>
 struct layout {
   static_assert(ChunkBytes > 0 && ChunkBytes <= (std::size_t{64} << 10), "a pool is for chunks of 1 byte to 64 KiB");
-  static_assert(Options.alignment == 0 || (std::has_single_bit(Options.alignment) && Options.alignment <= 4096),
+  static_assert(Options.alignment == 0 ||
+                    (std::has_single_bit(Options.alignment) && Options.alignment <= most_alignment),
                 "an alignment is a power of two, and at most 4096");
   static_assert(Options.page_bytes == 0 ||
                     (std::has_single_bit(Options.page_bytes) && Options.page_bytes >= smallest_page_bytes),

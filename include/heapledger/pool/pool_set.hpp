@@ -1,10 +1,11 @@
-// A pool for each size class, and one call for all: what is larger than the largest class, or aligned more than chunks
-// are, goes upstream. Frees say the size again, as operator delete, std::pmr and standard allocators do.
+// A pool for each size class, and one call for all: the smallest class that is large enough and aligned enough. What
+// none is goes upstream. Frees say size and alignment again, as operator delete, std::pmr and standard allocators do.
 //
 // Where the size is a constant the class is found at compile time; otherwise by a table and an indirect call.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -51,7 +52,7 @@ struct size_classes {
   static_assert(exact(), "size classes are multiples of 8");
 };
 
-// Above 64 bytes at most a fifth of a chunk is unused. What asks for an alignment of more than 8 gets a multiple of 16.
+// Above 64 bytes at most a fifth of a chunk is unused. Chunks of a multiple of 16 are aligned to that, the others to 8.
 using default_size_classes = size_classes<8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384,
                                           448, 512, 640, 768, 896, 1024>;
 
@@ -68,17 +69,18 @@ class pool_set {
   constexpr explicit pool_set(std::pmr::memory_resource* upstream = nullptr) : upstream_(upstream) {}
 
   HEAPLEDGER_POOL_HOT void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
-    if (bytes > largest || alignment > alignof(std::max_align_t)) [[unlikely]] {
+    const std::size_t one = class_of(bytes, alignment);
+    if (one == none) [[unlikely]] {
       return upstream_ != nullptr ? upstream_->allocate(bytes, alignment)
                                   : ::operator new (bytes, std::align_val_t{alignment});
     }
-    const std::size_t one = class_of(bytes, alignment);
     if (__builtin_constant_p(one)) return allocate_known(one, bytes, every);
     return allocate_from[one](pools_, bytes);
   }
   HEAPLEDGER_POOL_HOT void deallocate(void* chunk, std::size_t bytes,
                                       std::size_t alignment = alignof(std::max_align_t)) {
-    if (bytes > largest || alignment > alignof(std::max_align_t)) [[unlikely]] {
+    const std::size_t one = class_of(bytes, alignment);
+    if (one == none) [[unlikely]] {
       if (upstream_ != nullptr) {
         upstream_->deallocate(chunk, bytes, alignment);
       } else {
@@ -86,7 +88,6 @@ class pool_set {
       }
       return;
     }
-    const std::size_t one = class_of(bytes, alignment);
     if (__builtin_constant_p(one)) {
       deallocate_known(one, chunk, every);
     } else {
@@ -94,11 +95,12 @@ class pool_set {
     }
   }
 
-  // The pool for chunks of so many bytes.
-  template <std::size_t Bytes>
+  // The pool that allocate(Bytes, Alignment) takes from.
+  template <std::size_t Bytes, std::size_t Alignment = alignof(std::max_align_t)>
   auto& pool_for() noexcept {
-    static_assert(Bytes <= largest);
-    return std::get<Sizes::table[(Bytes + Sizes::step - 1) / Sizes::step]>(pools_);
+    constexpr std::size_t one = class_of(Bytes, Alignment);
+    static_assert(one != none, "goes upstream");
+    return std::get<one>(pools_);
   }
   template <class F>
   void for_each_pool(F&& call) {
@@ -119,14 +121,31 @@ class pool_set {
   static auto tuple_of(std::index_sequence<Class...>) -> std::tuple<pool_type<Class>...>;
   using pools = decltype(tuple_of(every));
 
-  // A chunk of a class that is no multiple of 16 is only aligned to 8.
+  static constexpr std::size_t none = Sizes::count;
   HEAPLEDGER_POOL_HOT static constexpr std::size_t class_of(std::size_t bytes, std::size_t alignment) {
-    std::size_t one = Sizes::table[(bytes + Sizes::step - 1) / Sizes::step];
-    if (alignment > 8 && alignment <= bytes) {
-      while (Sizes::all[one] % 16 != 0 && one + 1 < Sizes::count) ++one;
-    }
-    return one;
+    if (bytes > largest || alignment > most_alignment) [[unlikely]]
+      return none;
+    const std::size_t one = Sizes::table[(bytes + Sizes::step - 1) / Sizes::step];
+    return alignment <= least_alignment ? one : from_class[std::bit_width(alignment) - 1][one];
   }
+
+  static constexpr std::size_t least_alignment = alignof(pool_detail::link);
+  static constexpr std::size_t most_alignment = pool_detail::most_alignment;
+  // By the alignment's bit and a class: the first class from there on that is aligned so.
+  template <std::size_t... Class>
+  static constexpr auto make_from_class(std::index_sequence<Class...>) {
+    constexpr std::array alignments{pool_type<Class>::layout::alignment...};
+    std::array<std::array<std::uint8_t, Sizes::count>, std::bit_width(most_alignment)> result{};
+    for (std::size_t bit = 0; bit < result.size(); ++bit) {
+      std::size_t found = none;
+      for (std::size_t one = Sizes::count; one-- > 0;) {
+        if (alignments[one] >> bit != 0) found = one;
+        result[bit][one] = static_cast<std::uint8_t>(found);
+      }
+    }
+    return result;
+  }
+  static constexpr auto from_class = make_from_class(every);
 
   template <std::size_t... Class>
   HEAPLEDGER_POOL_HOT void* allocate_known(std::size_t one, std::size_t bytes, std::index_sequence<Class...>) {
