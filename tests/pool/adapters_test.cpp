@@ -218,6 +218,44 @@ TEST(pool_class, objects_of_derived_classes_come_from_pools_by_size) {
   delete static_cast<event*>(nullptr);
 }
 
+TEST(pool_class, is_made_without_exceptions_where_that_is_asked_for) {
+  const caught found;
+  std::vector<std::unique_ptr<event>> events;
+  events.emplace_back(new (std::nothrow) event);
+  events.emplace_back(new (std::nothrow) large_event);
+  events.emplace_back(new (std::nothrow) huge_event);
+  events.emplace_back(new (std::nothrow) aligned_event);
+  EXPECT_TRUE(event::pools().pool_for<sizeof(event)>().owns(events[0].get()));
+  EXPECT_EQ(remainder(events[3].get(), 64), 0u);
+  events.clear();
+  EXPECT_TRUE(found.all().empty());
+}
+
+template <std::size_t Bytes>
+struct refuses : event {
+  refuses() { throw 1; }
+  char text[Bytes];
+};
+struct alignas(64) aligned_refuses : refuses<1> {};
+
+TEST(pool_class, keeps_nothing_of_what_threw_while_it_was_made) {
+  const caught found;
+  EXPECT_THROW(new refuses<24>, int);
+  EXPECT_THROW(new refuses<5000>, int);
+  EXPECT_THROW(new (std::nothrow) refuses<24>, int);
+  EXPECT_THROW(new (std::nothrow) refuses<5000>, int);
+  EXPECT_THROW(new (std::nothrow) aligned_refuses, int);
+  event::pools().for_each_pool([](auto& pool) { EXPECT_EQ(pool.analyzer().chunks_in_use(), 0u); });
+  EXPECT_TRUE(found.all().empty());
+}
+
+// Or units built with and without NDEBUG would free into each other's pools.
+TEST(pool_class, has_the_same_pools_with_and_without_asserts) {
+  struct plain_event : pooled<plain_event> {};
+  EXPECT_TRUE((std::is_same_v<decltype(plain_event::pools()),
+                              pool_set<threading::thread_cached, no_header, no_analyzer, no_checks>&>));
+}
+
 struct throws_on_construction {
   throws_on_construction() { throw 1; }
 };

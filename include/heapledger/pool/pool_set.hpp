@@ -77,6 +77,13 @@ class pool_set {
     if (__builtin_constant_p(one)) return allocate_known(one, bytes, every);
     return allocate_from[one](pools_, bytes);
   }
+  // Null instead of an exception; what `upstream` throws comes through.
+  HEAPLEDGER_POOL_HOT void* try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
+    const std::size_t one = class_of(bytes, alignment);
+    if (one != none) return try_allocate_from[one](pools_, bytes);
+    return upstream_ != nullptr ? upstream_->allocate(bytes, alignment)
+                                : ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
+  }
   HEAPLEDGER_POOL_HOT void deallocate(void* chunk, std::size_t bytes,
                                       std::size_t alignment = alignof(std::max_align_t)) {
     const std::size_t one = class_of(bytes, alignment);
@@ -93,6 +100,17 @@ class pool_set {
     } else {
       deallocate_to[one](pools_, chunk);
     }
+  }
+
+  // For who does not know the size any more: every pool is asked. False when it is of none.
+  bool deallocate_if_owned(void* chunk) noexcept requires(!Options.bypass) {
+    bool found = false;
+    for_each_pool([&](auto& one) {
+      if (found || !one.owns(chunk)) return;
+      one.deallocate(chunk);
+      found = true;
+    });
+    return found;
   }
 
   // The pool that allocate(Bytes, Alignment) takes from.
@@ -168,6 +186,11 @@ class pool_set {
   static constexpr std::array<deallocate_function, Sizes::count> deallocate_table(std::index_sequence<Class...>) {
     return {+[](pools& of, void* chunk) { std::get<Class>(of).deallocate(chunk); }...};
   }
+  template <std::size_t... Class>
+  static constexpr std::array<allocate_function, Sizes::count> try_allocate_table(std::index_sequence<Class...>) {
+    return {+[](pools& of, std::size_t bytes) -> void* { return std::get<Class>(of).try_allocate(bytes); }...};
+  }
+  static constexpr auto try_allocate_from = try_allocate_table(every);
   static constexpr auto allocate_from = allocate_table(every);
   static constexpr auto deallocate_to = deallocate_table(every);
 
