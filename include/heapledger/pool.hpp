@@ -8,6 +8,7 @@
 // What the pool does beyond that is said by policies; an empty one costs nothing. docs/pools.md helps to choose.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -80,11 +81,15 @@ class pool {
   // Gives every empty page back to the system; with thread_cached those of this thread and of threads that have ended.
   void trim() noexcept;
 
-  // These ask for a pool that no other thread uses at the time.
-  void reset() noexcept;  // frees all chunks at once; headers are destroyed, objects in chunks are not
+  // These ask for a pool that no other thread uses at the time, and take as long as there are chunks and pages.
+  //
+  // Frees all chunks at once. Headers are destroyed, objects in chunks are not; pages stay until trim().
+  void reset() noexcept requires(!Options.bypass);
+  // call(void* chunk). What is at hand goes to its page first, here and in chunks_in_use(), so that empty pages may go
+  // back to the system.
   template <class F>
-  void for_each_in_use(F&& call);  // call(void* chunk)
-  std::size_t chunks_in_use() noexcept;
+  void for_each_in_use(F&& call) requires(!Options.bypass);
+  std::size_t chunks_in_use() noexcept requires(!Options.bypass);
   std::size_t pages() noexcept;  // that are not given back
 
   // For the threading policies.
@@ -105,8 +110,10 @@ class pool {
 
   HEAPLEDGER_POOL_HOT void* begin(pool_detail::link* chunk, pool_detail::word taker, std::size_t bytes) noexcept;
   HEAPLEDGER_POOL_HOT void end(void* chunk) noexcept;
-  static void* bypass_allocate() noexcept;
-  static void bypass_deallocate(void* chunk) noexcept;
+  static constexpr std::size_t bypass_alignment =
+      std::max({layout::alignment, alignof(std::max_align_t), layout::has_header ? alignof(Header) : 1});
+  static void* bypass_allocate() noexcept requires(Options.bypass);
+  static void bypass_deallocate(void* chunk) noexcept requires(Options.bypass);
   HEAPLEDGER_POOL_COLD void refuse_place(void* given) const noexcept;
   template <class F>
   void for_each_chunk(F&& call);  // the pool's own, wherever the program has them

@@ -214,6 +214,53 @@ TEST(pool_bypass, sends_every_chunk_to_malloc) {
   for (void* chunk : chunks) pool.deallocate(chunk);
 }
 
+TEST(pool_bypass, has_headers_where_they_are_aligned) {
+  using pool_type = pool<48, threading::single, wide_header, no_analyzer, no_checks,
+                         pool_options{.header = header_place::beside, .bypass = true}>;
+  pool_type pool;
+  std::vector<void*> chunks;
+  for (int i = 0; i < 20; ++i) {
+    chunks.push_back(pool.allocate());
+    auto address = reinterpret_cast<std::uintptr_t>(pool_type::header(chunks.back()));
+    asm("" : "+r"(address));
+    EXPECT_EQ(address % 64, 0u);
+  }
+  for (void* chunk : chunks) pool.deallocate(chunk);
+}
+
+struct notices_company : no_analyzer {
+  std::atomic<int> inside = 0;
+  std::atomic<bool> had_company = false;
+  void allocated(void*, std::size_t, auto*) noexcept { look(); }
+  void freed(void*, auto*) noexcept { look(); }
+  void look() noexcept {
+    if (inside++ != 0) had_company = true;
+    ::sched_yield();
+    --inside;
+  }
+};
+
+TEST(pool_bypass, tells_an_analyzer_under_the_lock_of_the_pool) {
+  pool<48, threading::shared, no_header, notices_company, no_checks, pool_options{.bypass = true}> pool;
+  auto busy = [&] {
+    for (int i = 0; i < 2000; ++i) pool.deallocate(pool.allocate());
+  };
+  std::thread other(busy);
+  busy();
+  other.join();
+  EXPECT_FALSE(pool.analyzer().had_company);
+}
+
+template <class Pool>
+concept knows_its_chunks = requires(Pool& pool) {
+  pool.reset();
+  pool.chunks_in_use();
+  pool.owns(nullptr);
+};
+static_assert(knows_its_chunks<pool<48>>);
+static_assert(
+    !knows_its_chunks<pool<48, threading::single, no_header, no_analyzer, no_checks, pool_options{.bypass = true}>>);
+
 // Objects with thread storage duration may use a pool while their thread ends, before and after it has left its arena.
 pool<32, threading::thread_cached, no_header, counting<>, exact_checks> late_pool;
 struct late_user {

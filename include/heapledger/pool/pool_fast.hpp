@@ -13,7 +13,9 @@ void* HEAPLEDGER_POOL::try_allocate(std::size_t bytes) noexcept {
     return nullptr;
   if constexpr (Options.bypass) {
     void* const chunk = bypass_allocate();
-    if (chunk != nullptr) analyzer_.allocated(chunk, bytes, header(chunk));
+    if (chunk == nullptr) return nullptr;
+    const std::lock_guard hold(lock_);
+    analyzer_.allocated(chunk, bytes, header(chunk));
     return chunk;
   } else {
     const std::lock_guard hold(lock_);
@@ -34,7 +36,10 @@ void HEAPLEDGER_POOL::deallocate(void* chunk) noexcept {
   if ((!knows_null || __builtin_constant_p(chunk == nullptr)) && chunk == nullptr) [[unlikely]]
     return;
   if constexpr (Options.bypass) {
-    analyzer_.freed(chunk, header(chunk));
+    {
+      const std::lock_guard hold(lock_);
+      analyzer_.freed(chunk, header(chunk));
+    }
     bypass_deallocate(chunk);
   } else {
     if constexpr (moves_chunks) {

@@ -127,7 +127,7 @@ class pool_set {
   void trim() noexcept {
     for_each_pool([](auto& one) { one.trim(); });
   }
-  void reset() noexcept {
+  void reset() noexcept requires(!Options.bypass) {
     for_each_pool([](auto& one) { one.reset(); });
   }
 

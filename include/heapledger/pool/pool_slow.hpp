@@ -34,7 +34,7 @@ void HEAPLEDGER_POOL::trim() noexcept {
 }
 
 HEAPLEDGER_POOL_TEMPLATE
-void HEAPLEDGER_POOL::reset() noexcept {
+void HEAPLEDGER_POOL::reset() noexcept requires(!Options.bypass) {
   const std::lock_guard hold(lock_);
   threads_.settle(*this);
   if constexpr (walks_at_end || layout::has_front_mark || Checks::fill || Options.tool != memory_tool::none) {
@@ -50,7 +50,7 @@ void HEAPLEDGER_POOL::reset() noexcept {
 
 HEAPLEDGER_POOL_TEMPLATE
 template <class F>
-void HEAPLEDGER_POOL::for_each_in_use(F&& call) {
+void HEAPLEDGER_POOL::for_each_in_use(F&& call) requires(!Options.bypass) {
   if constexpr (moves_chunks)
     for_each_chunk([&](void* chunk) { call(Analyzer::place_of(chunk, layout::header_of(chunk))); });
   else
@@ -67,7 +67,7 @@ void HEAPLEDGER_POOL::for_each_chunk(F&& call) {
 }
 
 HEAPLEDGER_POOL_TEMPLATE
-std::size_t HEAPLEDGER_POOL::chunks_in_use() noexcept {
+std::size_t HEAPLEDGER_POOL::chunks_in_use() noexcept requires(!Options.bypass) {
   threads_.settle(*this);
   std::size_t count = 0;
   store_.for_each([&](pool_detail::page* one) {
@@ -102,8 +102,8 @@ void HEAPLEDGER_POOL::give_back_page(pool_detail::page* one) noexcept {
 }
 
 HEAPLEDGER_POOL_TEMPLATE
-void* HEAPLEDGER_POOL::bypass_allocate() noexcept {
-  constexpr std::size_t alignment = std::max(layout::alignment, alignof(std::max_align_t));
+void* HEAPLEDGER_POOL::bypass_allocate() noexcept requires(Options.bypass) {
+  constexpr std::size_t alignment = bypass_alignment;
   constexpr std::size_t before = layout::has_header ? pool_detail::round_up(sizeof(Header), alignment) : 0;
   void* const block = alignment > alignof(std::max_align_t)
                           ? std::aligned_alloc(alignment, pool_detail::round_up(before + ChunkSize, alignment))
@@ -115,9 +115,8 @@ void* HEAPLEDGER_POOL::bypass_allocate() noexcept {
 }
 
 HEAPLEDGER_POOL_TEMPLATE
-void HEAPLEDGER_POOL::bypass_deallocate(void* chunk) noexcept {
-  constexpr std::size_t alignment = std::max(layout::alignment, alignof(std::max_align_t));
-  constexpr std::size_t before = layout::has_header ? pool_detail::round_up(sizeof(Header), alignment) : 0;
+void HEAPLEDGER_POOL::bypass_deallocate(void* chunk) noexcept requires(Options.bypass) {
+  constexpr std::size_t before = layout::has_header ? pool_detail::round_up(sizeof(Header), bypass_alignment) : 0;
   if constexpr (layout::has_header) header(chunk)->~Header();
   std::free(static_cast<char*>(chunk) - before);
 }
