@@ -230,6 +230,37 @@ TYPED_TEST(pool_checks_of, overflow_of_a_size_that_is_no_multiple_of_a_word) {
   EXPECT_EQ(found.kinds(), kinds{violation_kind::overflow});
 }
 
+// The link of a free chunk is longer than these chunks.
+template <class Threading, std::size_t Bytes, class Checks>
+void expect_overflow_seen() {
+  const caught found;
+  pool<Bytes, Threading, no_header, no_analyzer, Checks, marks> pool;
+  std::vector<char*> chunks(2000);
+  for (int round = 0; round < 2; ++round) {
+    for (char*& chunk : chunks) {
+      chunk = static_cast<char*>(pool.allocate());
+      std::memset(chunk, round, Bytes);
+    }
+    for (char* chunk : chunks) pool.deallocate(chunk);
+    pool.chunks_in_use();  // none at hand: they are lists
+  }
+  EXPECT_EQ(found.kinds(), kinds{});
+  auto* const chunk = static_cast<char*>(pool.allocate());
+  chunk[Bytes] = 1;
+  pool.deallocate(chunk);
+  EXPECT_EQ(found.kinds(), kinds{violation_kind::overflow});
+  pool.deallocate(chunk);
+  EXPECT_EQ(found.kinds(), (kinds{violation_kind::overflow, violation_kind::double_free}));
+}
+
+TYPED_TEST(pool_checks_of, overflow_of_a_chunk_that_is_smaller_than_a_word) {
+  expect_overflow_seen<TypeParam, 1, exact_checks>();
+  expect_overflow_seen<TypeParam, 4, exact_checks>();
+  expect_overflow_seen<TypeParam, 4, all_checks>();
+  expect_overflow_seen<TypeParam, 7, all_checks>();
+  expect_overflow_seen<TypeParam, 8, all_checks>();
+}
+
 TYPED_TEST(pool_checks_of, underflow) {
   const caught found;
   {

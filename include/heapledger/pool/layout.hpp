@@ -63,6 +63,9 @@ struct layout {
   static constexpr std::size_t before_bytes =
       header_in_front ? round_up(sizeof(Header) + front_mark_bytes, std::max(alignof(Header), alignof(link)))
                       : front_mark_bytes;
+  static constexpr std::size_t back_mark_at = ChunkBytes;
+  // Where the link of a free chunk lies over it.
+  static constexpr bool loses_back_mark = has_back_mark && back_mark_at < sizeof(link);
   static constexpr std::size_t after_bytes = has_back_mark ? mark_bytes : tool_type::red_zone_bytes;
   static constexpr std::size_t stride = round_up(before_bytes + payload_bytes + after_bytes, alignment);
 

@@ -53,6 +53,7 @@ struct watch {
         filling::fill(chunk);
       }
     }
+    if constexpr (Layout::loses_back_mark) put_back(chunk, back_mark(chunk));
   }
 
   // Out of the list of its page: the next one. A link that the program has written over is not followed.
@@ -140,11 +141,11 @@ struct watch {
   static word* front(void* chunk) { return reinterpret_cast<word*>(static_cast<char*>(chunk) - mark_bytes); }
   static word get_back(const void* chunk) {
     word value;
-    std::memcpy(&value, static_cast<const char*>(chunk) + Layout::payload_bytes, sizeof value);
+    std::memcpy(&value, static_cast<const char*>(chunk) + Layout::back_mark_at, sizeof value);
     return value;
   }
   static void put_back(void* chunk, word value) {
-    std::memcpy(static_cast<char*>(chunk) + Layout::payload_bytes, &value, sizeof value);
+    std::memcpy(static_cast<char*>(chunk) + Layout::back_mark_at, &value, sizeof value);
   }
 
   static void fill_again(link* chunk) {
