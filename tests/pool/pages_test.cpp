@@ -3,14 +3,32 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <random>
 #include <set>
 #include <sstream>
 #include <thread>
 
 #include "support.hpp"
+
+#if !HEAPLEDGER_POOL_UNDER_ASAN && !defined(__SANITIZE_THREAD__)
+static bool refuse_heap = false;
+
+void* operator new(std::size_t bytes) {
+  void* const block = refuse_heap ? nullptr : std::malloc(bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+void operator delete(void* block) noexcept {
+  std::free(block);
+}
+void operator delete(void* block, std::size_t) noexcept {
+  std::free(block);
+}
+#endif
 
 namespace heapledger::tests {
 namespace {
@@ -200,6 +218,20 @@ TEST(pool_pages, more_than_a_chunk_is_refused) {
   EXPECT_THROW((void)pool.allocate(65), std::bad_alloc);
 }
 
+TEST(pool_pages, larger_than_usual_are_walked_whole) {
+  pool<8, threading::single, no_header, no_analyzer, no_checks, pool_options{.page_bytes = 1 << 20}> pool;
+  std::set<void*> chunks;
+  for (int i = 0; i < 50'000; ++i) chunks.insert(pool.allocate());
+  for (auto one = chunks.begin(); one != chunks.end();) {
+    pool.deallocate(*one);
+    one = chunks.erase(one);
+    if (one != chunks.end()) ++one;
+  }
+  std::set<void*> found;
+  pool.for_each_in_use([&](void* chunk) { EXPECT_TRUE(found.insert(chunk).second); });
+  EXPECT_EQ(found, chunks);
+}
+
 #if !HEAPLEDGER_POOL_UNDER_ASAN && !defined(__SANITIZE_THREAD__)
 template <class Threading>
 int chunks_until_memory_ends() {
@@ -223,6 +255,26 @@ int chunks_until_memory_ends() {
   if (again == nullptr || !thrown || most < 10'000) return 1;
   pool.deallocate(again);
   return 0;
+}
+
+// Neither reset nor the end of a pool may need memory from the heap.
+template <class Threading>
+int resets_without_memory() {
+  {
+    pool<64, Threading, birth_time, no_analyzer, exact_checks> pool;
+    std::vector<void*> chunks(5000);
+    for (void*& chunk : chunks) chunk = pool.allocate();
+    pool.chunks_in_use();
+    refuse_heap = true;
+    pool.reset();
+    (void)pool.try_allocate();
+  }
+  refuse_heap = false;
+  return 0;
+}
+
+TYPED_TEST(pool_pages_of, are_reset_without_the_heap) {
+  EXPECT_EXIT(std::_Exit(resets_without_memory<TypeParam>()), ::testing::ExitedWithCode(0), "");
 }
 
 TYPED_TEST(pool_pages_of, end_in_null_or_bad_alloc_and_the_pool_goes_on) {

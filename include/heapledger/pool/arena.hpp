@@ -6,8 +6,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bitset>
 #include <cstdint>
-#include <vector>
 
 #include "magazine.hpp"
 #include "page.hpp"
@@ -78,7 +78,7 @@ class arena {
     const std::uint32_t left = --one->countdown;
     if (left == 0) {
       changed_kind(one, pool);
-    } else if (left < nearly_empty && pages_ > keep_ + 1) {
+    } else if (left < nearly_empty && pages_ - 1 > keep_) {
       pages_go_back_ = true;
     }
   }
@@ -101,13 +101,16 @@ class arena {
   // Every chunk of this arena's page `one` that is in use. The arena must be at rest, with nothing at hand.
   template <class F>
   void for_each_in_use(page* one, F&& call) const {
-    std::vector<bool> free(one->carved, false);
     char* const memory = page_of<Layout>::memory(one);
-    for (link* chunk = one->free; chunk != nullptr; chunk = tool_type::next(chunk)) {
-      free[Layout::index_of(chunk)] = true;
-    }
-    for (std::uint32_t index = 0; index < one->carved; ++index) {
-      if (!free[index]) call(static_cast<void*>(Layout::chunk_at(memory, index)));
+    for (std::uint32_t from = 0; from < one->carved; from += looked_at_once) {
+      std::bitset<looked_at_once> free;  // not from the heap, which may have no memory when a pool ends
+      for (link* chunk = one->free; chunk != nullptr; chunk = tool_type::next(chunk)) {
+        const std::uint32_t index = Layout::index_of(chunk) - from;
+        if (index < looked_at_once) free[index] = true;
+      }
+      for (std::uint32_t i = 0; i < looked_at_once && from + i < one->carved; ++i) {
+        if (!free[i]) call(static_cast<void*>(Layout::chunk_at(memory, from + i)));
+      }
     }
   }
   static std::size_t in_use(const page* one) { return one->full ? Layout::capacity : one->countdown; }
@@ -131,6 +134,7 @@ class arena {
   static constexpr std::uint32_t carved_at_once =
       std::max<std::uint32_t>(1, std::min<std::uint32_t>(Layout::capacity, 4096 / Layout::stride));
   static constexpr std::uint32_t at_once = magazine_type::most / 4;
+  static constexpr std::uint32_t looked_at_once = std::min<std::uint32_t>(Layout::capacity, 8192);
   // So few chunks in use that those at hand could be all that keeps several pages.
   static constexpr std::uint32_t nearly_empty =
       std::clamp<std::uint32_t>(magazine_type::most / 4, Layout::capacity / 8, (Layout::capacity + 1) / 2);
