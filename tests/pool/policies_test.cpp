@@ -178,6 +178,20 @@ TYPED_TEST(pool_analyzers, list_leaks_with_their_stacks) {
   EXPECT_EQ(found, kept);
 }
 
+// Read while another thread changes it, it may be old, but not less than nothing.
+TYPED_TEST(pool_analyzers, count_what_is_in_use_for_other_threads) {
+  pool<48, TypeParam, no_header, counting<TypeParam>, no_checks> pool;
+  std::atomic<bool> done = false;
+  std::thread busy([&] {
+    while (!done) pool.deallocate(pool.allocate());
+  });
+  std::uint64_t most = 0;
+  for (int i = 0; i < 3'000'000; ++i) most = std::max(most, pool.analyzer().chunks_in_use());
+  done = true;
+  busy.join();
+  EXPECT_LT(most, std::uint64_t{1} << 40);
+}
+
 TEST(pool_analyzers_end, every_page_and_arena_that_came_goes) {
   struct outlives : no_analyzer {
     counting<>* to = nullptr;
@@ -281,6 +295,7 @@ TEST(pool_threads, may_use_a_pool_while_they_end) {
   }
   EXPECT_EQ(late_pool.chunks_in_use(), 0u);
   EXPECT_EQ(late_pool.analyzer().arenas_created, 1u);
+  EXPECT_EQ(late_pool.analyzer().arenas_stale, late_pool.analyzer().arenas_reused + 1);
   EXPECT_TRUE(found.all().empty());
 }
 

@@ -26,12 +26,12 @@ struct counting : no_analyzer {
 
   number allocations, frees;
   number allocated_bytes;  // as asked for
-  rare_number leaks;
+  rare_number leaks;       // like arenas_destroyed counted when the pool ends: for an analyzer that hands them on
   rare_number arenas_created, arenas_stale, arenas_reused, arenas_destroyed;
   rare_number pages_allocated, pages_freed;
 
-  std::uint64_t chunks_in_use() const noexcept { return allocations - frees; }
-  std::uint64_t pages() const noexcept { return pages_allocated - pages_freed; }
+  std::uint64_t chunks_in_use() const noexcept { return left(allocations, frees); }
+  std::uint64_t pages() const noexcept { return left(pages_allocated, pages_freed); }
 
   void allocated(void*, std::size_t bytes, auto*) noexcept {
     allocations.add(1);

@@ -19,6 +19,12 @@ class counter {
   std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
   operator std::uint64_t() const noexcept { return value(); }
 
+  // How many of `came` have not gone. The ones that went are read first: each of them has come.
+  friend std::uint64_t left(const counter& came, const counter& gone) noexcept {
+    const std::uint64_t before = gone.value_.load(std::memory_order_acquire);
+    return came.value() - before;
+  }
+
  private:
   std::atomic<std::uint64_t> value_ = 0;
 };

@@ -95,6 +95,7 @@ class arena_per_thread {
     mine = obtain(pool);
     if (mine == nullptr) return {};
     link* const chunk = next_of(mine, pool);
+    pool.analyzer().arena_stale(static_cast<arena<Layout>*>(mine));
     make_stale(mine);
     return {chunk, mine->taker};
   }
