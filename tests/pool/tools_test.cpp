@@ -15,6 +15,11 @@
 namespace heapledger::tests {
 namespace {
 
+static_assert(is_there(memory_tool::none) && is_there(default_memory_tool));
+static_assert(is_there(memory_tool::address_sanitizer) == (default_memory_tool == memory_tool::address_sanitizer));
+static_assert(HEAPLEDGER_POOL_UNDER_ASAN ||
+              is_there(memory_tool::valgrind) == (default_memory_tool == memory_tool::valgrind));
+
 #if HEAPLEDGER_POOL_UNDER_ASAN
 
 template <class Threading>

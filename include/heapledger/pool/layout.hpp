@@ -38,6 +38,9 @@ struct layout {
                     (std::has_single_bit(Options.page_bytes) && Options.page_bytes >= smallest_page_bytes),
                 "page_bytes is a power of two, and at least 64 KiB");
 
+  static_assert(is_there(Options.tool),
+                "this unit is compiled without the tool: -fsanitize=address, or -DHEAPLEDGER_POOL_VALGRIND");
+
   using header_type = Header;
   using checks = Checks;
   using tool_type = tool<Options.tool>;

@@ -34,6 +34,16 @@ inline constexpr memory_tool default_memory_tool = memory_tool::valgrind;
 inline constexpr memory_tool default_memory_tool = memory_tool::none;
 #endif
 
+// Was the unit compiled for it? Without that its pools would be watched by nobody, not even by marks.
+constexpr bool is_there(memory_tool tool) {
+#ifdef HEAPLEDGER_POOL_VALGRIND
+  constexpr bool valgrind = true;
+#else
+  constexpr bool valgrind = false;
+#endif
+  return tool == memory_tool::none || (tool == memory_tool::valgrind ? valgrind : HEAPLEDGER_POOL_UNDER_ASAN != 0);
+}
+
 // In front of its chunk, or in a table of its page: chunks then stay dense, and keep their natural alignment.
 enum class header_place { front, beside };
 
