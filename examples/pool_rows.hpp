@@ -39,7 +39,7 @@ void print_histogram(const char* what, auto count_of) {
   using buckets = heapledger::log_histogram<false>;
   for (std::size_t bucket = 0; bucket + 1 < buckets::buckets; ++bucket) {
     if (const std::uint64_t count = count_of(bucket); count != 0) {
-      print_row(what, buckets::lowest(bucket), buckets::lowest(bucket + 1) - 1, count);
+      print_row(what, buckets::lowest(bucket), buckets::highest(bucket), count);
     }
   }
 }

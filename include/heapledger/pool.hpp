@@ -41,6 +41,7 @@ class pool {
 
  public:
   using layout = pool_detail::layout<ChunkSize, Header, Checks, Options>;
+  static_assert(pool_threading<Threading, layout>, "threading is one of threading::, or shared_with a lock");
   using threading_type = Threading;
   using header_type = Header;
   using analyzer_type = Analyzer;

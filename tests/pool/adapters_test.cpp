@@ -272,6 +272,10 @@ TEST(pool_unique, frees_into_the_pool) {
     EXPECT_EQ(pool.analyzer().allocated_bytes, sizeof(std::string));
   }
   EXPECT_EQ(pool.analyzer().chunks_in_use(), 0u);
+  pool_ptr<std::string, pool_type> later;
+  EXPECT_EQ(later, nullptr);
+  later = make_pooled<std::string>(pool, "later");
+  later.reset();
   EXPECT_THROW((void)make_pooled<throws_on_construction>(pool), int);
   EXPECT_EQ(pool.analyzer().chunks_in_use(), 0u);
   EXPECT_TRUE(found.all().empty());

@@ -32,6 +32,23 @@ TEST(pool_policies, take_no_room_when_they_are_empty) {
   EXPECT_EQ(other::chunks_per_page, bare::chunks_per_page);
 }
 
+static_assert(pool_header<int> && !pool_header<int[4]> && !pool_header<const int>);
+template <class T>
+inline constexpr bool is_threading = pool_threading<T, pool<48>::layout>;
+static_assert(is_threading<threading::single> && is_threading<threading::shared_with<std::mutex>>);
+static_assert(is_threading<threading::thread_cached> && !is_threading<std::mutex>);
+
+TEST(pool_histogram, has_a_lowest_and_a_highest_value_in_each_bucket) {
+  using histogram = log_histogram<false>;
+  histogram counts;
+  for (std::size_t bucket = 0; bucket < histogram::buckets; ++bucket) {
+    counts.add(histogram::lowest(bucket));
+    counts.add(histogram::highest(bucket));
+    EXPECT_EQ(counts.count(bucket), 2u) << bucket;
+  }
+  EXPECT_EQ(histogram::highest(histogram::buckets - 1), ~std::uint64_t{0});
+}
+
 struct counted {
   static inline int alive = 0;
   int number = 42;

@@ -33,6 +33,7 @@ struct all_checks : exact_checks {
   static constexpr bool fill = true;
 };
 
+// What a pool is declared with by units that are built otherwise must be named: the default is another type there.
 #ifdef NDEBUG
 using default_checks = no_checks;
 #else

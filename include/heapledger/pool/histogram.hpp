@@ -22,9 +22,12 @@ class log_histogram {
     for (const auto& one : counts_) sum += one;
     return sum;
   }
-  // The values of a bucket are from lowest(bucket) to lowest(bucket + 1) - 1.
+  // The values of a bucket, both included.
   static constexpr std::uint64_t lowest(std::size_t bucket) {
     return bucket == 0 ? 0 : std::uint64_t{1} << (bucket - 1);
+  }
+  static constexpr std::uint64_t highest(std::size_t bucket) {
+    return bucket == 0 ? 0 : ~std::uint64_t{0} >> (buckets - 1 - bucket);
   }
 
  private:

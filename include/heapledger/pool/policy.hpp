@@ -1,4 +1,5 @@
-// What a header and an analyzer must be, and the defaults that are nothing: no byte in the pool, no instruction.
+// What a threading policy, a header and an analyzer must be, and the defaults that are nothing: no byte in the pool, no
+// instruction.
 //
 // An analyzer derives from no_analyzer and hides the events that it wants. Events come from the thread that causes
 // them, so an analyzer must be as thread safe as its pool; it must not use the pool.
@@ -15,8 +16,27 @@ struct pool_identity;
 struct no_header {};
 
 template <class H>
-concept pool_header = std::is_object_v<H> && std::is_nothrow_default_constructible_v<H> &&
-    std::is_nothrow_destructible_v<H> && std::same_as<H, std::remove_cv_t<H>>;
+concept pool_header = std::is_object_v<H> && !std::is_array_v<H> && std::is_nothrow_default_constructible_v<H> &&
+                      std::is_nothrow_destructible_v<H> && std::same_as<H, std::remove_cv_t<H>>;
+
+namespace pool_detail {
+
+template <class L>
+concept basic_lock = std::default_initializable<L> && requires(L one) {
+  one.lock();
+  one.unlock();
+};
+
+}  // namespace pool_detail
+
+// Whether events happen at the same time, what is around allocate and free and around the pool's pages, and the arenas
+// themselves. Other locks: derive from threading::shared_with; another state takes what pools have for themselves.
+template <class T, class Layout>
+concept pool_threading =
+    pool_detail::basic_lock<typename T::lock_type> && pool_detail::basic_lock<typename T::page_lock_type> && requires {
+  requires std::same_as<decltype(T::concurrent), const bool>;
+  typename T::template state<Layout>;
+};
 
 struct no_analyzer {
   // Before everything else, once: the pool is about to make its first arena. Not with `bypass`.

@@ -1,6 +1,8 @@
 // What a pool does for every chunk. Included by pool.hpp.
 #pragma once
 
+#include "../pool.hpp"
+
 namespace heapledger {
 
 #define HEAPLEDGER_POOL_TEMPLATE \
@@ -107,5 +109,8 @@ Header* HEAPLEDGER_POOL::header(void* chunk) noexcept {
     return layout::header_of(chunk);
   }
 }
+
+#undef HEAPLEDGER_POOL_TEMPLATE
+#undef HEAPLEDGER_POOL
 
 }  // namespace heapledger

@@ -1,7 +1,13 @@
 // What a pool does for pages, for all chunks together, and when it ends. Included by pool.hpp.
 #pragma once
 
+#include "../pool.hpp"
+
 namespace heapledger {
+
+#define HEAPLEDGER_POOL_TEMPLATE \
+  template <std::size_t ChunkSize, class Threading, class Header, class Analyzer, class Checks, pool_options Options>
+#define HEAPLEDGER_POOL pool<ChunkSize, Threading, Header, Analyzer, Checks, Options>
 
 HEAPLEDGER_POOL_TEMPLATE
 HEAPLEDGER_POOL::~pool() {

@@ -12,6 +12,7 @@ namespace heapledger {
 template <class T, class Pool>
 class pool_delete {
  public:
+  pool_delete() = default;  // of a pointer that is null
   explicit pool_delete(Pool* pool) noexcept : pool_(pool) {}
   void operator()(T* object) const noexcept {
     object->~T();
@@ -19,7 +20,7 @@ class pool_delete {
   }
 
  private:
-  Pool* pool_;
+  Pool* pool_ = nullptr;
 };
 
 template <class T, class Pool>
