@@ -316,6 +316,37 @@ TEST(pool_threads, may_use_a_pool_while_they_end) {
   EXPECT_TRUE(found.all().empty());
 }
 
+// What is told of arenas may be kept in chunks of another pool.
+struct notes_arenas : no_analyzer {
+  using notes = pool<64, threading::thread_cached, no_header, no_analyzer, exact_checks>;
+  notes* to = nullptr;
+  int noted = 0;
+  void note() {
+    to->deallocate(to->allocate());
+    ++noted;
+  }
+  void arena_created(const void*) { note(); }
+  void arena_stale(const void*) { note(); }
+  void arena_reused(const void*) { note(); }
+  void page_freed(void*, std::size_t) { note(); }
+};
+
+TEST(pool_threads, may_note_their_arenas_in_another_pool) {
+  const caught found;
+  notes_arenas::notes notes;
+  {
+    pool<48, threading::thread_cached, no_header, notes_arenas, exact_checks> pool;
+    pool.analyzer().to = &notes;
+    for (int i = 0; i < 3; ++i) {
+      std::thread([&] { pool.deallocate(pool.allocate()); }).join();
+      pool.trim();
+    }
+    EXPECT_GE(pool.analyzer().noted, 6);
+  }
+  EXPECT_EQ(notes.chunks_in_use(), 0u);
+  EXPECT_TRUE(found.all().empty());
+}
+
 // A thread that has left its arena must not use it any more: it may be another thread's by now.
 pool<32, threading::thread_cached, no_header, counting<>, exact_checks> left_pool;
 struct meets_successor {

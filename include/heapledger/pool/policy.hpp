@@ -2,7 +2,10 @@
 // instruction.
 //
 // An analyzer derives from no_analyzer and hides the events that it wants. Events come from the thread that causes
-// them, so an analyzer must be as thread safe as its pool; it must not use the pool.
+// them, so an analyzer must be as thread safe as its pool. It must not use the pool, and not throw. With `shared` all
+// events come under the pool's lock; with `thread_cached` those of arenas come under a lock of the process, and so do
+// those of pages when a thread ends or a pool is trimmed: they may use other pools, but must not wait for what another
+// thread holds while it uses pools.
 #pragma once
 
 #include <concepts>

@@ -31,7 +31,21 @@ inline constexpr std::size_t thread_slots = 128;
 inline constexpr std::size_t no_slot = 0;  // whose arena is null in every thread
 inline constexpr std::uint64_t no_number = 0;
 
-HEAPLEDGER_POOL_ONE inline constinit std::mutex registry_lock;
+// A thread may take it again: analyzers are told of arenas and pages under it, and may use other pools.
+class recursive_lock {
+ public:
+  void lock() {
+    if (depth++ == 0) lock_.lock();
+  }
+  void unlock() {
+    if (--depth == 0) lock_.unlock();
+  }
+
+ private:
+  HEAPLEDGER_POOL_ONE static inline constinit thread_local unsigned depth = 0;
+  std::mutex lock_;
+};
+HEAPLEDGER_POOL_ONE inline constinit recursive_lock registry_lock;
 HEAPLEDGER_POOL_ONE inline constinit std::uint64_t last_pool_number = no_number;
 HEAPLEDGER_POOL_ONE inline constinit std::uint64_t free_slots[thread_slots / 64] = {~std::uint64_t{1},
                                                                                     ~std::uint64_t{0}};
