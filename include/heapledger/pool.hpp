@@ -63,7 +63,7 @@ class pool {
       pool_detail::throw_bad_alloc();
     return chunk;
   }
-  // Null instead of an exception.
+  // Null instead of an exception, also for more bytes than a chunk has.
   HEAPLEDGER_POOL_HOT void* try_allocate(std::size_t bytes = ChunkSize) noexcept;
   // Null is allowed.
   HEAPLEDGER_POOL_HOT void deallocate(void* chunk) noexcept;

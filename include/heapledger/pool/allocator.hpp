@@ -1,5 +1,6 @@
 // A standard allocator over a pool_set, which must outlive the container. The size of one element is a constant, so a
-// container of nodes reaches its pool without a table.
+// container of nodes reaches its pool without a table. Throws std::bad_alloc and std::bad_array_new_length; containers
+// in several threads want a set that is thread safe.
 //
 //   heapledger::pool_set<> pools;
 //   std::list<int, heapledger::pool_allocator<int>> list(&pools);

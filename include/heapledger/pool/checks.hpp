@@ -1,4 +1,5 @@
-// Which mistakes of the program a pool looks for. Every check is exact and takes constant time; all but `fill` together
+// Which mistakes of the program a pool looks for. Every check is exact and takes constant time (a double free is seen
+// until the chunk is handed out again: then it is a free); all but `fill` together
 // cost little (docs/pools.md has the measured costs).
 //
 // A policy of one's own derives from one of these and hides what should differ, `failed` among it.
@@ -13,7 +14,7 @@ namespace heapledger {
 struct no_checks {
   static constexpr bool ownership = false;    // the pointer is of this pool: not of another, not of nobody
   static constexpr bool position = false;     // it is where a chunk begins
-  static constexpr bool double_free = false;  // the chunk is in use; costs a byte a chunk
+  static constexpr bool double_free = false;  // the chunk is in use; costs 8 bytes a chunk, and rounding
   static constexpr bool canary = false;       // nobody wrote next to it; costs 16 bytes a chunk
   static constexpr bool fill = false;         // new and free chunks hold a pattern, and nobody wrote into a free one
   static constexpr bool leaks = false;        // nothing is in use when the pool is destroyed

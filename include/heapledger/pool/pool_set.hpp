@@ -1,6 +1,8 @@
 // A pool for each size class, and one call for all: the smallest class that is large enough and aligned enough. What
 // none is goes upstream. Frees say size and alignment again, as operator delete, std::pmr and standard allocators do.
 //
+// Thread safe as its threading policy is. allocate throws std::bad_alloc, or what upstream throws.
+//
 // Where the size is a constant the class is found at compile time; otherwise by a table and an indirect call.
 #pragma once
 

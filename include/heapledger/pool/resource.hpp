@@ -1,4 +1,5 @@
-// A pool_set as a std::pmr::memory_resource.
+// A pool_set as a std::pmr::memory_resource: any size and alignment, thread safe as the set's threading policy is,
+// throws what the set throws.
 //
 //   heapledger::pool_resource<> resource;
 //   std::pmr::list<int> list(&resource);

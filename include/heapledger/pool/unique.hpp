@@ -1,4 +1,6 @@
-// std::unique_ptr to an object in a pool. The pool must outlive it.
+// std::unique_ptr to an object in a pool, whose chunks must be large and aligned enough for it (alignof 16 wants chunks
+// of a multiple of 16, or pool_options::alignment). The pool must outlive it. Throws std::bad_alloc, and what the
+// object's constructor throws.
 #pragma once
 
 #include <memory>

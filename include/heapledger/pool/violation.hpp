@@ -1,5 +1,7 @@
 // What a check has found, and who is told. The handler of the process is called before the pool has changed anything.
-// If it returns, the bad free is left out, and the program goes on; the default one prints and aborts.
+// If it returns, the program goes on, and the bad free is left out; but after an overflow the chunk is freed all the
+// same, and one that was written while it was free is handed out. The default one prints and aborts. A handler must not
+// throw, and not use the pool: with `shared` it is called under the pool's lock.
 #pragma once
 
 #include <atomic>
