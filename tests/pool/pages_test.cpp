@@ -17,15 +17,15 @@
 #if !HEAPLEDGER_POOL_UNDER_ASAN && !defined(__SANITIZE_THREAD__)
 static bool refuse_heap = false;
 
-void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* const block = refuse_heap ? nullptr : std::malloc(bytes);
   if (block == nullptr) throw std::bad_alloc();
   return block;
 }
-void operator delete(void* block) noexcept {
+[[gnu::noinline]] void operator delete(void* block) noexcept {
   std::free(block);
 }
-void operator delete(void* block, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept {
   std::free(block);
 }
 #endif
