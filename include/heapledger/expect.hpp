@@ -36,7 +36,7 @@ struct site {
 };
 
 struct measurement {
-  bool measured = false;  // the probe is in the process
+  bool measured = false;  // the probe is in the process, and there was room for a scope
   usage used;
   std::vector<site> sites;  // most bytes first
 };
@@ -140,8 +140,9 @@ inline void compare(std::string& text, const char* what, std::uint64_t is, std::
 template <class F>
 measurement measure(F&& f) {
   measurement result;
-  result.measured = active();
-  owned_scope own("measured", budget{}, scope::current());
+  const scope around = scope::current();
+  owned_scope own("measured", budget{}, around);
+  result.measured = active() && own != around;
   std::vector<heapledger_site> before;
   {
     const enter outside(scope::process());
@@ -149,6 +150,7 @@ measurement measure(F&& f) {
   }
   run_in(own, std::forward<F>(f));
   const enter outside(scope::process());
+  if (!result.measured) return result;
   result.used = own->used();
   if (result.used.allocations != 0) result.sites = detail::difference(before, detail::raw_sites(own));
   return result;

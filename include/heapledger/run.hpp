@@ -15,7 +15,7 @@ namespace heapledger {
 
 namespace detail {
 struct run_report {
-  usage used;             // when the work had returned, its result still there
+  usage used;  // when the work had returned, its result still there; zero where there was no room for a scope
   bool exceeded = false;  // a limit was met, of its scope or of one above
 
   // What outlives the work: its result, and what it gave to others. Charged to its scope until it is freed.
@@ -31,6 +31,12 @@ struct run_result : detail::run_report {
 template <>
 struct run_result<void> : detail::run_report {};
 
+namespace detail {
+inline run_report report_of(scope own) {
+  return {own != scope::current() ? own.used() : usage{}, own.exceeded()};
+}
+}  // namespace detail
+
 // Calls f in a new scope below the current one. What it throws is let through; afterwards this thread is where it was,
 // and the scope is closed.
 template <class F>
@@ -39,10 +45,10 @@ auto run(std::string_view name, budget limits, F&& f) {
   const owned_scope own(name, limits);
   if constexpr (std::is_void_v<value>) {
     run_in(own, std::forward<F>(f));
-    return run_result<void>{{own->used(), own->exceeded()}};
+    return run_result<void>{detail::report_of(own)};
   } else {
     value result = run_in(own, std::forward<F>(f));
-    return run_result<value>{{own->used(), own->exceeded()}, std::move(result)};
+    return run_result<value>{detail::report_of(own), std::move(result)};
   }
 }
 

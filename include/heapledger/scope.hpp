@@ -42,7 +42,7 @@ class scope {
  public:
   // A child of the scope that this thread is in. `name` says what kind of work it is, as "request" does: profiles show
   // all scopes of one name below one parent together. Where there is no room for another scope, the handle is the
-  // parent's.
+  // parent's, and close() does nothing.
   explicit scope(std::string_view name, budget limits = {}) : scope(name, limits, current()) {}
   scope(std::string_view name, budget limits, scope parent);
 
@@ -68,7 +68,7 @@ class scope {
 
   // Nobody can enter it any more; who does enters its nearest open ancestor. What lives in it stays charged to it.
   void close() noexcept {
-    if (handle_ != 0) heapledger_scope_close(handle_);
+    if (handle_ != 0 && !borrowed_) heapledger_scope_close(handle_);
   }
 
   scope_state state() const noexcept {
@@ -98,7 +98,7 @@ class scope {
 
   std::uint64_t handle() const noexcept { return handle_; }
   static scope from_handle(std::uint64_t handle) noexcept { return scope(handle); }
-  bool operator==(const scope&) const = default;
+  bool operator==(const scope& other) const noexcept { return handle_ == other.handle_; }
 
  private:
   struct control;
@@ -107,6 +107,7 @@ class scope {
   control* controls() const;
 
   std::uint64_t handle_;
+  bool borrowed_ = false;  // the parent's: there was no room
 };
 
 // This thread is in the scope while the object lives, then again where it was. Objects are nested, and stay in their

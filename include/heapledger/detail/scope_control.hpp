@@ -52,6 +52,7 @@ inline scope::scope(std::string_view name, budget limits, scope parent) : handle
   handle_ = heapledger_scope_create(name.data(), name.size(), parent.handle(), &plain);
   if (handle_ == 0) {
     handle_ = parent.handle();
+    borrowed_ = true;
   } else if (limits.live_bytes != unlimited || limits.allocated_bytes != unlimited || limits.allocations != unlimited) {
     if (limits.action == on_exceed::fail) {
       heapledger_on_refused_new(detail::throw_budget_exceeded);
