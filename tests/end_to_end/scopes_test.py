@@ -13,7 +13,7 @@ CASES = {
     "scope_corners": ["table_full"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds"],
     "leases": ["last_byte", "overshoot", "many_leases", "to_the_last", "taken_back", "lease_gone", "counted_to_the_last"],
-    "coroutines": ["resumed", "destroyed", "hopping"],
+    "coroutines": ["resumed", "destroyed", "hopping", "kept", "not_begun", "guards"],
     "expectations": ["plain", "googletest"],
     "scope_reports": ["schedule", "thread"],
     "executors": ["adding", "watching", "senders", "contexts"],

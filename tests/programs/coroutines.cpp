@@ -156,7 +156,125 @@ void hopping(unsigned count, unsigned) {
   for (void* block : blocks) free(block);
 }
 
-constexpr test::test_case cases[] = {{"resumed", resumed}, {"destroyed", destroyed}, {"hopping", hopping, 50}};
+// An awaiter that knows whether it still lives.
+struct lives {
+  volatile int value;
+  explicit lives(int of) : value(of) {}
+  lives(const lives& other) : value(other.value) {}
+  ~lives() { value = 0; }
+  bool await_ready() { return false; }
+  void await_suspend(std::coroutine_handle<>) { CHECK(value == 7); }
+  int await_resume() { return value; }
+};
+// One whose awaiter is another object, which refers to it.
+struct refers {
+  lives of{7};
+  struct awaiter {
+    lives& to;
+    bool await_ready() { return false; }
+    void await_suspend(std::coroutine_handle<>) { CHECK(to.value == 7); }
+    int await_resume() { return to.value; }
+  };
+  awaiter operator co_await() { return {of}; }
+};
+
+// Exceptions leave it, and what it suspends by is made where it is asked for.
+struct generator {
+  struct promise_type : heapledger::scoped_promise {
+    generator get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    auto initial_suspend() { return follow(lives{7}); }
+    auto final_suspend() noexcept { return leave(std::suspend_always{}); }
+    auto yield_value(int v) { return follow(lives{v}); }
+    auto yield_value(refers&& from) { return follow(std::move(from)); }
+    auto await_transform(int v) {
+      lives local{v};
+      return follow(std::move(local));
+    }
+    void return_void() {}
+    [[noreturn]] void unhandled_exception() { rethrow(); }
+  };
+  std::coroutine_handle<promise_type> coroutine;
+};
+
+generator yields() {
+  CHECK((co_yield 7) == 7);
+  CHECK((co_yield refers{}) == 7);
+  CHECK((co_await 7) == 7);
+  throw std::runtime_error("ends by an exception");
+}
+
+void kept(unsigned, unsigned) {
+  const scope own("own");
+  const generator of = heapledger::run_in(own, [] { return yields(); });
+  for (int i = 0; i < 3; ++i) of.coroutine.resume();
+  bool thrown = false;
+  try {
+    of.coroutine.resume();
+  } catch (const std::runtime_error&) {
+    thrown = true;
+  }
+  CHECK(thrown && scope::current() == scope::process() && of.coroutine.done());
+  of.coroutine.destroy();
+  CHECK(own.used().live_bytes == 0);
+}
+
+// Does not begin: its first awaiter throws, in its caller.
+struct refused {
+  struct promise_type : heapledger::scoped_promise {
+    explicit promise_type(scope in) { set_scope(in); }
+    refused get_return_object() { return {}; }
+    auto initial_suspend() { return follow(stays{true}); }
+    auto final_suspend() noexcept { return leave(std::suspend_never{}); }
+    void return_void() {}
+    void unhandled_exception() {}
+  };
+};
+refused never_begins(scope) {
+  co_return;
+}
+
+void not_begun(unsigned, unsigned) {
+  bool thrown = false;
+  try {
+    never_begins(scope("own"));
+  } catch (const std::runtime_error&) {
+    thrown = true;
+  }
+  CHECK(thrown && scope::current() == scope::process());
+}
+
+task guarded(scope own, scope cache, scope other) {
+  {
+    const enter in(cache);
+    co_await std::suspend_always{};
+    CHECK(scope::current() == cache);
+    co_await std::suspend_always{};
+    CHECK(scope::current() == cache);
+  }
+  CHECK(scope::current() == own);
+  co_await std::suspend_always{};
+  CHECK(scope::current() == other);
+}
+
+// A guard in a coroutine holds over co_await, in whatever thread it goes on; set_scope() counts from the next
+// resumption.
+void guards(unsigned, unsigned) {
+  const scope own("own"), cache("cache"), other("other");
+  const task of = heapledger::run_in(own, [&] { return guarded(own, cache, other); });
+  of.coroutine.resume();
+  CHECK(scope::current() == scope::process());
+  of.resume_in_thread();
+  heapledger::run_in(other, [&] {
+    of.coroutine.resume();
+    CHECK(scope::current() == other);
+  });
+  of.coroutine.promise().set_scope(other);
+  of.resume_in_thread();
+  CHECK(of.coroutine.done());
+}
+
+constexpr test::test_case cases[] = {{"resumed", resumed}, {"destroyed", destroyed}, {"hopping", hopping, 50},
+                                     {"kept", kept},       {"not_begun", not_begun}, {"guards", guards}};
 
 }  // namespace
 
