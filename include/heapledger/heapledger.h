@@ -116,9 +116,16 @@ typedef void (*heapledger_notify)(void* user, const heapledger_notice* notice);
 
 /* Attaches the one thing that may hang on a scope: `user`, with what to call when something happens, and what to call
  * with it once the scope was recycled (from a later create or close, in any thread). Returns what hangs on it: `user`,
- * or what was there before, which stays; NULL for a stale handle. With `user` NULL it only asks. */
+ * or what was there before, which stays; NULL for a stale handle. With `user` NULL it only asks. Who uses what it
+ * returned holds the scope meanwhile: another thread may close it. Cost: takes a lock. */
 void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_notify notify,
                               void (*destroy)(void* user)) HEAPLEDGER_WEAK;
+
+/* Between these two a scope is not recycled, closed or not, and neither are those above it: what hangs on them stays. 0
+ * for a stale handle, which is not to be released. They nest. While a notify function runs its scope is held. Cost:
+ * takes a lock. */
+int heapledger_scope_hold(heapledger_scope scope) HEAPLEDGER_WEAK;
+void heapledger_scope_release(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 /* From now on the notify function hears when live bytes reach so many; again after they were an eighth lower. To be set
  * before the scope is entered. Returns the threshold's index, or -1 where there are four already, or the handle is

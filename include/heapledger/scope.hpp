@@ -104,7 +104,7 @@ class scope {
   struct control;
   explicit scope(std::uint64_t handle) noexcept : handle_(handle) {}
   usage used(int alone) const noexcept;
-  control* controls() const;
+  control* controls() const;  // as long as the scope is held, or nobody else has its handle
 
   std::uint64_t handle_;
   bool borrowed_ = false;  // the parent's: there was no room

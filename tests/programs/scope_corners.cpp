@@ -2,6 +2,8 @@
 #include <heapledger/expect.hpp>
 #include <heapledger/run.hpp>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "scopes.hpp"
@@ -40,7 +42,71 @@ void table_full(unsigned, unsigned) {
   for (scope& each : all) each.close();
 }
 
-constexpr test::test_case cases[] = {{"table_full", table_full}};
+void recycle_what_can_be() {
+  for (int i = 0; i < 3000; ++i) {
+    const owned_scope other("other");
+    const enter in(other);
+    free(take(8));
+  }
+}
+
+// A token is asked for while another thread ends the scope, and the next ones.
+void asked_while_it_ends(unsigned count, unsigned) {
+  std::atomic<std::uint64_t> latest{0};
+  std::atomic<bool> ended{false};
+  std::thread asks([&] {
+    while (!ended) {
+      const scope request = scope::from_handle(latest);
+      CHECK(!request.exceeded());
+      request.request_stop();
+      CHECK(!request.stop_token().stop_possible() || request.stop_token().stop_requested() ||
+            request.state() == heapledger::scope_state::gone);
+    }
+  });
+  for (unsigned i = 0; i < count; ++i) {
+    const owned_scope request("request", {.live_bytes = 1000});
+    latest = request->handle();
+  }
+  ended = true;
+  asks.join();
+}
+
+struct knows_its_end {
+  bool* gone;
+  ~knows_its_end() { *gone = true; }
+};
+
+// What is called because of a budget lives as long as the call, whoever closes the scope.
+void closed_in_a_reaction(unsigned, unsigned) {
+  scope server("server"), request("request", {.live_bytes = 1000}, server);
+  bool gone = false, called = false;
+  CHECK(request.at_fraction(0.5, [mine = knows_its_end{&gone}, &called](scope where, usage) {
+    *mine.gone = false;
+    where.close();
+    recycle_what_can_be();
+    CHECK(!*mine.gone);
+    called = true;
+  }));
+  heapledger::run_in(request, [] { free(take(600)); });
+  CHECK(called);
+  recycle_what_can_be();
+  CHECK(gone && request.state() == heapledger::scope_state::gone);
+
+  scope below("below", {.live_bytes = 1000}, server);
+  const std::stop_callback ends(below.stop_token(), [&] {
+    below.close();
+    recycle_what_can_be();
+  });
+  server.request_stop();
+  recycle_what_can_be();
+  CHECK(below.state() == heapledger::scope_state::gone);
+}
+
+constexpr test::test_case cases[] = {
+    {"table_full", table_full},
+    {"asked_while_it_ends", asked_while_it_ends, 100'000},
+    {"closed_in_a_reaction", closed_in_a_reaction},
+};
 
 }  // namespace
 

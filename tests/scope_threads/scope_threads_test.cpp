@@ -145,6 +145,30 @@ TEST(scope_threads, come_and_go) {
   outside.close(parent);
 }
 
+// A scope that is held is there until it is released, while its maker closes it and others.
+TEST(scope_threads, held) {
+  std::atomic<scope_handle> latest{0};
+  std::atomic<bool> ended{false};
+  std::atomic<unsigned> holding{0};
+  in_threads([&](unsigned t, const actor& me) {
+    const auto is_there = [](scope_handle of) { return names(of, load_life(*record_at(index_of(of)))); };
+    if (t == 0) {
+      for (unsigned i = 0; i < 20'000 || holding == 0; ++i) {
+        latest = me.open(0);
+        me.close(latest);
+      }
+      ended = true;
+    }
+    while (!ended) {
+      const scope_handle of = latest;
+      if (!me.event([&] { return hold_scope(of); })) continue;
+      ++holding;
+      for (unsigned i = 0; i < 100; ++i) EXPECT_TRUE(is_there(of));
+      me.event([&] { release_scope(of); });
+    }
+  });
+}
+
 // One budget, of which all live on leases and which one wants as a whole now and then.
 TEST(scope_threads, leases) {
   constexpr std::int64_t limit = 20'000;

@@ -17,8 +17,11 @@ namespace heapledger {
 // What hangs on a scope: made when somebody needs it, gone when the scope is.
 struct scope::control {
   struct pass_on {
-    std::stop_source* to;
-    void operator()() const noexcept { to->request_stop(); }
+    std::stop_source to;
+    void operator()() const noexcept {
+      std::stop_source mine = to;  // what is called may end the scope, and this object
+      mine.request_stop();
+    }
   };
 
   std::stop_source source;
@@ -40,6 +43,22 @@ struct scope::control {
 };
 
 namespace detail {
+// Keeps what hangs on a scope and on those above it, while it lives. False where the scope is gone.
+class held_scope {
+ public:
+  explicit held_scope(scope of) noexcept
+      : handle_(heapledger_scope_hold != nullptr && heapledger_scope_hold(of.handle()) != 0 ? of.handle() : 0) {}
+  ~held_scope() {
+    if (handle_ != 0) heapledger_scope_release(handle_);
+  }
+  held_scope(const held_scope&) = delete;
+  held_scope& operator=(const held_scope&) = delete;
+  explicit operator bool() const noexcept { return handle_ != 0; }
+
+ private:
+  std::uint64_t handle_;
+};
+
 [[noreturn]] inline void throw_budget_exceeded(const heapledger_refusal* why);
 inline int may_throw_budget_exceeded();
 }  // namespace detail
@@ -76,18 +95,21 @@ inline scope::control* scope::controls() const {
   const enter outside(process());
   auto fresh = std::make_unique<control>();
   if (control* above = parent().controls(); above != nullptr)
-    fresh->from_parent.emplace(above->source.get_token(), control::pass_on{&fresh->source});
+    fresh->from_parent.emplace(above->source.get_token(), control::pass_on{fresh->source});
   void* const attached = heapledger_scope_attach(handle_, fresh.get(), control::notify, control::destroy);
   if (attached == fresh.get()) return fresh.release();
   return static_cast<control*>(attached);
 }
 
 inline std::stop_token scope::stop_token() const {
-  const control* of = controls();
+  const detail::held_scope held(*this);
+  const control* of = held ? controls() : nullptr;
   return of != nullptr ? of->source.get_token() : std::stop_token{};
 }
 
 inline bool scope::exceeded() const {
+  const detail::held_scope held(*this);
+  if (!held) return false;
   for (scope at = *this; at.handle_ != 0; at = at.parent()) {
     const void* known = heapledger_scope_attach(at.handle_, nullptr, nullptr, nullptr);
     if (known != nullptr && static_cast<const control*>(known)->exceeded.load(std::memory_order_relaxed)) return true;
@@ -96,7 +118,8 @@ inline bool scope::exceeded() const {
 }
 
 inline void scope::request_stop() const {
-  if (control* of = controls(); of != nullptr) of->source.request_stop();
+  const detail::held_scope held(*this);
+  if (control* of = held ? controls() : nullptr; of != nullptr) of->source.request_stop();
 }
 
 inline budget scope::limits() const noexcept {
@@ -129,7 +152,8 @@ inline bool scope::at_fraction(double fraction, std::function<void(scope, usage)
   const std::uint64_t limit = limits().live_bytes;
   if (handle_ == 0 || limit == unlimited) return false;
   const enter outside(process());
-  control* of = controls();
+  const detail::held_scope held(*this);
+  control* of = held ? controls() : nullptr;
   if (of == nullptr) return false;
   const int index =
       heapledger_scope_threshold(handle_, static_cast<std::uint64_t>(fraction * static_cast<double>(limit)));

@@ -140,6 +140,16 @@ HL_EXPORT void* heapledger_scope_attach(heapledger_scope scope, void* user, heap
   return user;
 }
 
+HL_EXPORT int heapledger_scope_hold(heapledger_scope scope) {
+  const booking event(__builtin_dwarf_cfa());
+  return event && hold_scope(scope) ? 1 : 0;
+}
+
+HL_EXPORT void heapledger_scope_release(heapledger_scope scope) {
+  const booking event(__builtin_dwarf_cfa());
+  if (event) release_scope(scope);
+}
+
 HL_EXPORT int heapledger_scope_threshold(heapledger_scope scope, std::uint64_t live_bytes) {
   const booking event(__builtin_dwarf_cfa());
   if (!event) return -1;

@@ -33,9 +33,12 @@ bool spared(const books& own, std::uint64_t pc) {
   return own.scopes->spare != 0 || own.scopes->nested || in_loader(reinterpret_cast<const void*>(pc)) || unwinding();
 }
 
-// Runs the program's code, outside of all scopes and with the books given back.
+// Runs the program's code, outside of all scopes and with the books given back. The scope is kept: somebody may close
+// it meanwhile, and what hangs on it is being used.
 template <class F>
 void call_outside(books& own, F call) {
+  const scope_slot* const inside = own.scopes->current;
+  const bool held = inside != nullptr && hold_scope(inside->handle);
   const scope_handle here = switch_scope(own, 0);
   const auto* const at = reinterpret_cast<const void*>(own.generation);
   own.scopes->notifying = true;
@@ -44,6 +47,7 @@ void call_outside(books& own, F call) {
   take(&own, at);
   own.scopes->notifying = false;
   switch_scope(own, here);
+  if (held) release_scope(here);
 }
 
 void notify(books& own, const obstacle& met, scope_event what, std::size_t bytes) {

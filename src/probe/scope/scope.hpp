@@ -84,6 +84,7 @@ struct alignas(64) scope_record {
   alignas(64) scope_record* first_child;
   scope_record* next_sibling;
   scope_record* previous_sibling;
+  std::uint32_t holds;          // hold_scope() without release_scope()
   scope_record* next;           // in the list of closed, finished or free records
   std::uint32_t first_account;  // + 1
   std::uint32_t threshold_count;
@@ -130,6 +131,10 @@ scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle p
 void close_scope(scope_handle handle);
 // The nearest ancestor of the scope that is open, or the scope itself; 0 is the process.
 scope_handle nearest_open(scope_handle handle);
+
+// Until release_scope() it is not recycled, and neither is what is above it. False for a stale handle.
+bool hold_scope(scope_handle handle);
+void release_scope(scope_handle handle);
 
 // One of the records that were recycled and have something to destroy, already free for use: call until nullptr.
 struct scope_remains {

@@ -78,7 +78,7 @@ void begin(scope_record& record, scope_record* parent, const scope_budget& budge
   record.gated = record.limited || (parent != nullptr && parent->gated);
   record.revoking = 0;
   record.peak_bytes = 0;
-  record.contributors = record.armed = record.threshold_count = 0;
+  record.contributors = record.armed = record.threshold_count = record.holds = 0;
   record.folded = record.below = {};
   record.first_child = record.previous_sibling = nullptr;
   record.user = nullptr;
@@ -100,6 +100,7 @@ void leave_parent(scope_record& record) {
 
 // Whether some thread is in the scope, or in the middle of an event that may have to do with it.
 bool in_anyones_hands(const scope_record& record, scope_handle handle) {
+  if (record.holds != 0) return true;
   for (const books* each = all_books(); each != nullptr; each = each->next_made) {
     const thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
     if (of == nullptr) continue;
@@ -235,6 +236,21 @@ void close_scope(scope_handle handle) {
   record->next = closed_records;
   closed_records = record;
   if (++closed_count >= look_at) look_through_closed();
+}
+
+bool hold_scope(scope_handle handle) {
+  lock_guard held(scopes_lock);
+  scope_record* record = record_at(index_of(handle));
+  if (record == nullptr || !names(handle, record->life)) return false;
+  ++record->holds;
+  return true;
+}
+
+void release_scope(scope_handle handle) {
+  lock_guard held(scopes_lock);
+  // A child process has other records.
+  scope_record* record = record_at(index_of(handle));
+  if (record != nullptr && names(handle, record->life) && record->holds != 0) --record->holds;
 }
 
 bool take_remains(scope_remains& out) {
