@@ -116,7 +116,8 @@ typedef void (*heapledger_notify)(void* user, const heapledger_notice* notice);
 
 /* Attaches the one thing that may hang on a scope: `user`, with what to call when something happens, and what to call
  * with it once the scope was recycled (from a later create or close, in any thread). Returns what hangs on it: `user`,
- * or what was there before, which stays; NULL for a stale handle. With `user` NULL it only asks. Who uses what it
+ * or what was there before, which stays; NULL for a stale handle. With `user` NULL it only asks. The functions' library
+ * must stay loaded. Who uses what it
  * returned holds the scope meanwhile: another thread may close it. Cost: takes a lock. */
 void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_notify notify,
                               void (*destroy)(void* user)) HEAPLEDGER_WEAK;
@@ -144,12 +145,13 @@ typedef struct heapledger_refusal {
 } heapledger_refusal;
 
 /* What operator new calls where a budget refuses it; it is to throw. Without it, or when it returns, std::bad_alloc is
- * thrown. scope.hpp sets one that throws heapledger::budget_exceeded. New-handlers are not called. */
+ * thrown. One for the process: the first that is set stays, and its library must stay loaded. scope.hpp sets one that
+ * throws heapledger::budget_exceeded. New-handlers are not called. Cost: some ns. */
 void heapledger_on_refused_new(void (*throws)(const heapledger_refusal* what)) HEAPLEDGER_WEAK;
 
 /* Asked before a budget refuses operator new, in the thread that allocates and outside of all scopes: 0 says that an
- * exception could not be caught here, and lets the allocation pass, as in code that is spared. scope.hpp sets one that
- * looks for functions which are noexcept. */
+ * exception could not be caught here, and lets the allocation pass, as in code that is spared. One for the process, as
+ * above. scope.hpp sets one that looks for functions which are noexcept. */
 void heapledger_on_refused_new_ask(int (*may_throw)(void)) HEAPLEDGER_WEAK;
 
 /* Charges memory that does not come from malloc (mmap, a GPU) to a scope: so many bytes more, or fewer. Counts as an

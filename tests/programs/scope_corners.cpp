@@ -1,8 +1,10 @@
 // What is rare in the life of scopes; each case checks itself. Argument: CASE.
+#include <dlfcn.h>
 #include <heapledger/expect.hpp>
 #include <heapledger/run.hpp>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -102,10 +104,31 @@ void closed_in_a_reaction(unsigned, unsigned) {
   CHECK(below.state() == heapledger::scope_state::gone);
 }
 
+// What a library left to be called when a budget refuses, and when its scope is recycled, outlives its dlclose().
+void unloaded(unsigned own_first, unsigned) {
+  std::optional<owned_scope> own;
+  if (own_first != 0) own.emplace("own", test::failing(1000));
+  void* library = dlopen(test::beside_program("budget_plugin.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  CHECK(library);
+  reinterpret_cast<void (*)()>(dlsym(library, "plugin_work"))();
+  CHECK(dlclose(library) == 0);
+  recycle_what_can_be();
+  if (own_first == 0) own.emplace("own", test::failing(1000));
+  bool refused = false;
+  try {
+    heapledger::run_in(*own, [] { ::operator delete(::operator new(5000)); });
+  } catch (const heapledger::budget_exceeded&) {
+    refused = true;
+  }
+  CHECK(refused);
+}
+
 constexpr test::test_case cases[] = {
     {"table_full", table_full},
     {"asked_while_it_ends", asked_while_it_ends, 100'000},
     {"closed_in_a_reaction", closed_in_a_reaction},
+    {"unloaded_before", unloaded, 0},
+    {"unloaded_after", unloaded, 1},
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 // the calls of the C functions.
 #pragma once
 
+#include <dlfcn.h>
+#include <link.h>
 #include <heapledger/scope.hpp>
 
 #include <atomic>
@@ -59,6 +61,20 @@ class held_scope {
   std::uint64_t handle_;
 };
 
+// Each library has its own.
+[[gnu::visibility("hidden")]] inline constinit std::atomic<bool> stays_loaded{false};
+
+// The probe calls this code as long as there are scopes, and when a later budget refuses: a plugin must not be
+// unloaded.
+inline void stay_loaded(void* code) {
+  if (stays_loaded.exchange(true, std::memory_order_relaxed)) return;
+  Dl_info found;
+  void* library = nullptr;
+  if (dladdr1(code, &found, &library, RTLD_DL_LINKMAP) == 0) return;
+  const char* name = static_cast<const link_map*>(library)->l_name;
+  if (name[0] != 0) dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);  // the program itself has no name
+}
+
 [[noreturn]] inline void throw_budget_exceeded(const heapledger_refusal* why);
 inline int may_throw_budget_exceeded();
 }  // namespace detail
@@ -93,6 +109,7 @@ inline scope::control* scope::controls() const {
   if (void* known = heapledger_scope_attach(handle_, nullptr, nullptr, nullptr); known != nullptr)
     return static_cast<control*>(known);
   const enter outside(process());
+  detail::stay_loaded(reinterpret_cast<void*>(control::destroy));
   auto fresh = std::make_unique<control>();
   if (control* above = parent().controls(); above != nullptr)
     fresh->from_parent.emplace(above->source.get_token(), control::pass_on{fresh->source});

@@ -25,6 +25,12 @@ void destroy_remains() {
   while (take_remains(left)) left.destroy(left.user);
 }
 
+template <class Function>
+void set_once(Function& hook, Function to) {
+  Function none = nullptr;
+  __atomic_compare_exchange_n(&hook, &none, to, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 scope_record* named(scope_handle handle) {
   scope_record* record = record_at(index_of(handle));
   return record != nullptr && names(handle, record->life) ? record : nullptr;
@@ -167,11 +173,11 @@ HL_EXPORT int heapledger_spare(int on) {
 }
 
 HL_EXPORT void heapledger_on_refused_new(void (*throws)(const heapledger_refusal*)) {
-  thrower = reinterpret_cast<throw_refusal>(throws);
+  set_once(thrower, reinterpret_cast<throw_refusal>(throws));
 }
 
 HL_EXPORT void heapledger_on_refused_new_ask(int (*may)(void)) {
-  may_throw = may;
+  set_once(may_throw, may);
 }
 
 HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t bytes) {

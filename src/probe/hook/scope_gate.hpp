@@ -20,10 +20,10 @@ HL_COLD void* refuse(books* own, void* block);
 // Finds in the C++ library what cannot be looked for in an allocation.
 void prepare_refusals();
 
-// The program's own way to throw: see heapledger_on_refused_new().
+// The program's own way to throw: see heapledger_on_refused_new(). Set once.
 using throw_refusal = void (*)(const refusal* what);
 HL_INTERNAL extern throw_refusal thrower;
-// Whether it could be caught: see heapledger_on_refused_new_ask().
+// Whether it could be caught: see heapledger_on_refused_new_ask(). Set once.
 using ask_whether_caught = int (*)();
 HL_INTERNAL extern ask_whether_caught may_throw;
 
