@@ -46,7 +46,7 @@ class completion {
   explicit completion(const tracked_handler& of) noexcept
       : before_(heapledger_scope_enter != nullptr ? heapledger_scope_enter(of.scope_) : 0) {}
   ~completion() {
-    if (heapledger_scope_enter != nullptr) heapledger_scope_enter(before_);
+    if (heapledger_scope_leave != nullptr) heapledger_scope_leave(before_);
   }
   completion(const completion&) = delete;
   completion& operator=(const completion&) = delete;

@@ -140,7 +140,7 @@ class scoped_promise {
   void step_out() noexcept {
     if (!inside_) return;
     inside_ = false;
-    at_ = heapledger_scope_enter(outside_);
+    at_ = heapledger_scope_leave(outside_);
   }
 
   heapledger::scope scope_ = heapledger::scope::current();

@@ -66,9 +66,14 @@ int heapledger_active(void) HEAPLEDGER_WEAK;
 heapledger_scope heapledger_scope_create(const char* name, size_t name_bytes, heapledger_scope parent,
                                          const heapledger_budget* budget) HEAPLEDGER_WEAK;
 
-/* From now on this thread is in `scope` (0: in none), or where that was closed, in its nearest open ancestor. Returns
- * the scope that the thread was in: enter that to leave. Cost: some ns; no lock. */
+/* From now on this thread is in `scope` (0: in none), or where that was closed, in its nearest open ancestor; where it
+ * is gone, in none, since nothing is known of its ancestors any more. Returns the scope that the thread was in. Cost:
+ * some ns; no lock. */
 heapledger_scope heapledger_scope_enter(heapledger_scope scope) HEAPLEDGER_WEAK;
+
+/* The same, back to the scope that heapledger_scope_enter() returned: also where that was closed meanwhile, as threads
+ * that are in it stay. */
+heapledger_scope heapledger_scope_leave(heapledger_scope before) HEAPLEDGER_WEAK;
 
 /* The scope that this thread is in. Cost: some ns. */
 heapledger_scope heapledger_scope_current(void) HEAPLEDGER_WEAK;

@@ -66,7 +66,8 @@ class scope {
   // Whether an allocation ever did not fit into the budget of this scope, or of one above it.
   bool exceeded() const;
 
-  // Nobody can enter it any more; who does enters its nearest open ancestor. What lives in it stays charged to it.
+  // Nobody can enter it any more; who does enters its nearest open ancestor, and once it is gone, none. Threads that
+  // are in it stay, and come back when a guard within ends. What lives in it stays charged to it.
   void close() noexcept {
     if (handle_ != 0 && !borrowed_) heapledger_scope_close(handle_);
   }
@@ -117,7 +118,7 @@ class [[nodiscard]] enter {
   explicit enter(scope to) noexcept
       : before_(heapledger_scope_enter != nullptr ? heapledger_scope_enter(to.handle()) : 0) {}
   ~enter() {
-    if (heapledger_scope_enter != nullptr) heapledger_scope_enter(before_);
+    if (heapledger_scope_leave != nullptr) heapledger_scope_leave(before_);
   }
   enter(const enter&) = delete;
   enter& operator=(const enter&) = delete;

@@ -9,7 +9,7 @@ int main(void) {
     heapledger_scope work = heapledger_scope_create("work", 4, 0, NULL);
     heapledger_scope before = heapledger_scope_enter(work);
     block = malloc(100);
-    heapledger_scope_enter(before);
+    heapledger_scope_leave(before);
     heapledger_scope_usage(work, 0, &used);
     heapledger_scope_close(work);
   }

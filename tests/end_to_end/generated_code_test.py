@@ -82,13 +82,14 @@ class GeneratedCode(unittest.TestCase):
     def test_scopes_take_no_lock(self):
         """Entering a scope, and events in one, while nothing is published or refused."""
         symbols = run("nm", PROBE)
-        for name in ("switch_scope", "settle", "set_scope_mark", "scope_account_cell", "book_free_with_scopes"):
+        for name in ("switch_scope", "switch_back", "settle", "set_scope_mark", "scope_account_cell", "book_free_with_scopes"):
             with self.subTest(function=name):
                 mangled, = re.findall(rf" [tT] (_ZN10heapledger5probe{len(name)}{name}E\w+)$", symbols, re.MULTILINE)
                 code = self.fast_path(mangled)
                 self.assertGreater(len(code), 20)
                 self.assertEqual([line for line in code if LOCKING.match(line)], [])
-        self.assertEqual([line for line in self.fast_path("heapledger_scope_enter") if LOCKING.match(line)], [])
+        for name in ("heapledger_scope_enter", "heapledger_scope_leave"):
+            self.assertEqual([line for line in self.fast_path(name) if LOCKING.match(line)], [])
 
     def test_scopes_step_by_step(self):
         """What a thread does in scopes, as it is executed: no instruction that locks the bus, no system call, and as many

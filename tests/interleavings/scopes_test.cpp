@@ -122,6 +122,10 @@ scope_handle enter(std::size_t thread, scope_handle to) {
   const event now(thread);
   return switch_scope(*now, to);
 }
+scope_handle go_back(std::size_t thread, scope_handle to) {
+  const event now(thread);
+  return switch_back(*now, to);
+}
 scope_handle current(std::size_t thread) {
   const scope_slot* at = the_world().of[thread]->scopes->current;
   return at == nullptr ? 0 : at->handle;
@@ -203,6 +207,38 @@ TEST(interleavings, enter_and_close) {
                        [&] {
                          close(1, f.child);
                          close(1, open(1, 0));  // looks again
+                       }},
+           .end = [&] { f.end(in_family); }},
+          1000);
+}
+
+// A thread comes back into a closed scope while another looks through: it is in the scope, which then lives, or, where
+// the scope was gone before, in none.
+TEST(interleavings, back_into_closed) {
+  family f;
+  std::uint64_t in_family = 0;
+  explore({.begin =
+               [&] {
+                 f.begin();
+                 enter(0, f.child);
+                 close(0, f.child);
+                 the_world().watch(2);
+                 in_family = 0;
+               },
+           .threads = {[&] {
+                         enter(0, f.other);
+                         go_back(0, f.child);
+                         const scope_handle at = current(0);
+                         MODEL_EXPECT(at == f.child || (at == 0 && !alive(f.child)));
+                         const std::uint32_t block = allocate(0);
+                         in_family += at != 0 ? 1 : 0;
+                         MODEL_EXPECT(at == 0 || alive(at));
+                         enter(0, 0);
+                         give_back(0, block);
+                       },
+                       [&] {
+                         close(1, open(1, 0));
+                         close(1, open(1, 0));
                        }},
            .end = [&] { f.end(in_family); }},
           1000);

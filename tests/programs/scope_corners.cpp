@@ -104,6 +104,36 @@ void closed_in_a_reaction(unsigned, unsigned) {
   CHECK(below.state() == heapledger::scope_state::gone);
 }
 
+// A thread in a closed scope stays there, whatever begins and ends within: guards, callbacks, transfers.
+void back_into_closed(unsigned, unsigned) {
+  scope server("server"), request("request", {}, server), other("other");
+  request.request_stop();
+  const enter in(request);
+  void* block = take(10);
+  request.close();
+  { const enter inner(scope::process()); }
+  CHECK(scope::current() == request);
+  { const enter inner(server); }
+  CHECK(heapledger::transfer(block, other) && heapledger::add_foreign(other, 5));
+  CHECK(scope::current() == request);
+  free(block);
+  for (int i = 0; i < 300; ++i) run_in(owned_scope("one of many"), [] { free(take(1)); });  // its slot is taken
+  block = take(20);
+  CHECK(scope::current() == request && request.used().live_bytes == 20 && server.used_alone().allocations == 0);
+  {
+    const enter outside(scope::process()), again(request);  // closed
+    CHECK(scope::current() == server);
+  }
+  free(block);
+
+  scope watched("watched", {.live_bytes = 1000}, server);
+  CHECK(watched.at_fraction(0.5, [](scope where, usage) { where.close(); }));
+  run_in(watched, [&] {
+    free(take(600));
+    CHECK(scope::current() == watched && watched.used().allocated_bytes == 600);
+  });
+}
+
 // What a library left to be called when a budget refuses, and when its scope is recycled, outlives its dlclose().
 void unloaded(unsigned own_first, unsigned) {
   std::optional<owned_scope> own;
@@ -127,6 +157,7 @@ constexpr test::test_case cases[] = {
     {"table_full", table_full},
     {"asked_while_it_ends", asked_while_it_ends, 100'000},
     {"closed_in_a_reaction", closed_in_a_reaction},
+    {"back_into_closed", back_into_closed},
     {"unloaded_before", unloaded, 0},
     {"unloaded_after", unloaded, 1},
 };

@@ -7,6 +7,6 @@ extern "C" __attribute__((visibility("default"))) heapledger_scope plugin_scope(
   const heapledger_scope scope = heapledger_scope_create("plugin", 6, 0, &budget);
   const heapledger_scope before = heapledger_scope_enter(scope);
   *block = malloc(100);
-  heapledger_scope_enter(before);
+  heapledger_scope_leave(before);
   return scope;
 }

@@ -63,7 +63,7 @@ class arena_in_scope : public tbb::task_scheduler_observer {
   arena_in_scope(tbb::task_arena& arena, scope in) : tbb::task_scheduler_observer(arena), in_(in) { observe(true); }
   ~arena_in_scope() override { observe(false); }
   void on_scheduler_entry(bool) override { before_ = heapledger_scope_enter(in_.handle()); }
-  void on_scheduler_exit(bool) override { heapledger_scope_enter(before_); }
+  void on_scheduler_exit(bool) override { heapledger_scope_leave(before_); }
 
  private:
   scope in_;

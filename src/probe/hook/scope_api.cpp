@@ -63,6 +63,13 @@ HL_EXPORT heapledger_scope heapledger_scope_enter(heapledger_scope scope) {
   return switch_scope(*event, scope);
 }
 
+HL_EXPORT heapledger_scope heapledger_scope_leave(heapledger_scope before) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return 0;
+  if (event->scopes != nullptr) event->scopes->borrowed = false;
+  return switch_back(*event, before);
+}
+
 HL_EXPORT heapledger_scope heapledger_scope_current(void) {
   const booking event(__builtin_dwarf_cfa());
   if (!event || event->scopes == nullptr || event->scopes->current == nullptr) return 0;
@@ -192,7 +199,7 @@ HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t byte
   } else {
     book_free(*event, stackless_account_cell(*event).account, &before, size);
   }
-  switch_scope(*event, before);
+  switch_back(*event, before);
   return booked ? 1 : 0;
 }
 

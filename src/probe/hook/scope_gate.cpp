@@ -46,7 +46,7 @@ void call_outside(books& own, F call) {
   call();
   take(&own, at);
   own.scopes->notifying = false;
-  switch_scope(own, here);
+  switch_back(own, here);
   if (held) release_scope(here);
 }
 

@@ -22,9 +22,9 @@ std::uint32_t move(books& own, std::uint32_t from, std::size_t bytes, scope_hand
     const account_cell place = account_cell_of_node(own, key.node, key.path);
     account = place.account;
     book_allocation(own, *place.cell, nullptr, bytes);
-    switch_scope(own, before);
+    switch_back(own, before);
   } else {
-    switch_scope(own, before);
+    switch_back(own, before);
     unbook_free(own, from, bytes, nullptr);
   }
   own.scopes->holding = false;

@@ -97,6 +97,8 @@ thread_scopes* thread_scopes_of(books& own);
 
 // Enters a scope, or the nearest open ancestor of it; returns where the thread was. `own` is taken.
 scope_handle switch_scope(books& own, scope_handle to);
+// The same, back to where the thread was, which may have been closed since.
+scope_handle switch_back(books& own, scope_handle to);
 void leave_scopes(books& own);  // the thread ends
 // A handler's books are where the interrupted ones are, unless the handler entered a scope itself.
 void borrow_scope(books& nested, const books& outer);

@@ -5,16 +5,35 @@
 namespace heapledger::probe {
 namespace {
 
+enum class way { in, back };
+
+// Who comes back comes back into a closed scope, too.
+template <way Way>
+HL_HOT bool admits(scope_handle handle, std::uint64_t life) {
+  return HL_LIKELY(names(handle, life)) && (HL_LIKELY(state_of(life) == scope_state::open) ||
+                                            (Way == way::back && state_of(life) == scope_state::closed));
+}
+
+// The scope itself, or the nearest ancestor that is open.
+template <way Way>
+scope_handle nearest(scope_handle handle) {
+  if constexpr (Way == way::back) {
+    const scope_record* record = record_at(index_of(handle));
+    if (record != nullptr && admits<Way>(handle, settled_life(*record))) return handle;
+  }
+  return nearest_open(handle);
+}
+
 // For a scope that this thread has not met lately; `to` becomes what is entered instead, where it is not open.
+template <way Way>
 HL_COLD scope_slot* slot_to_enter(books& own, scope_handle& to) {
   scope_record* record = nullptr;
-  for (to = nearest_open(to); to != 0; to = nearest_open(to)) {
+  for (to = nearest<Way>(to); to != 0; to = nearest<Way>(to)) {
     // Said to be entered before the slot is made: else the record, and its parents, could become others meanwhile.
     __atomic_store_n(&own.scopes->current_index, index_of(to), __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
     record = record_at(index_of(to));
-    const std::uint64_t life = load_life(*record);
-    if (HL_LIKELY(names(to, life) && state_of(life) == scope_state::open)) break;
+    if (admits<Way>(to, load_life(*record))) break;
   }
   if (to == 0) return nullptr;
   scope_slot* slot = slot_of(own, *record, to);
@@ -39,9 +58,8 @@ HL_HOT void use_recent(books& own, const scope_slot& slot) {
   own.recent_cell = &segment.accounts[slot.recent_account];
 }
 
-}  // namespace
-
-scope_handle switch_scope(books& own, scope_handle to) {
+template <way Way>
+HL_HOT scope_handle go(books& own, scope_handle to) {
   if (HL_UNLIKELY(own.scopes == nullptr) && (to == 0 || thread_scopes_of(own) == nullptr)) return 0;
   thread_scopes& mine = *own.scopes;
   scope_slot* const left = mine.current;
@@ -55,7 +73,7 @@ scope_handle switch_scope(books& own, scope_handle to) {
   scope_slot* slot = nullptr;
   for (;;) {
     slot = to != 0 ? known_slot(mine, to) : nullptr;
-    if (HL_UNLIKELY(slot == nullptr && to != 0)) slot = slot_to_enter(own, to);
+    if (HL_UNLIKELY(slot == nullptr && to != 0)) slot = slot_to_enter<Way>(own, to);
     {
       changing now(mine);
       __atomic_store_n(&mine.current_index, slot != nullptr ? slot->of->index : 0, __ATOMIC_RELAXED);
@@ -64,9 +82,8 @@ scope_handle switch_scope(books& own, scope_handle to) {
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
     if (slot == nullptr) break;
-    const std::uint64_t life = load_life(*slot->of);
-    if (HL_LIKELY(names(to, life) && state_of(life) == scope_state::open)) break;
-    to = nearest_open(to);
+    if (admits<Way>(to, load_life(*slot->of))) break;
+    to = nearest<Way>(to);
   }
   own.forget_recent();
   if (HL_UNLIKELY(own.gated)) set_publication_marks(own);
@@ -90,6 +107,16 @@ scope_handle switch_scope(books& own, scope_handle to) {
   return from;
 }
 
+}  // namespace
+
+scope_handle switch_scope(books& own, scope_handle to) {
+  return go<way::in>(own, to);
+}
+
+scope_handle switch_back(books& own, scope_handle to) {
+  return go<way::back>(own, to);
+}
+
 void leave_scopes(books& own) {
   if (own.scopes == nullptr) return;
   switch_scope(own, 0);
@@ -103,7 +130,7 @@ void borrow_scope(books& nested, const books& outer) {
   const scope_slot* there = outer.scopes->current;
   mine.nested = true;
   if (mine.current != nullptr && !mine.borrowed) return;
-  switch_scope(nested, there != nullptr ? there->handle : 0);
+  switch_back(nested, there != nullptr ? there->handle : 0);
   mine.borrowed = true;
 }
 
