@@ -69,7 +69,7 @@ class scope {
   // Nobody can enter it any more; who does enters its nearest open ancestor, and once it is gone, none. Threads that
   // are in it stay, and come back when a guard within ends. What lives in it stays charged to it.
   void close() noexcept {
-    if (handle_ != 0 && !borrowed_) heapledger_scope_close(handle_);
+    if (handle_ != 0 && !borrowed_ && heapledger_scope_close != nullptr) heapledger_scope_close(handle_);
   }
 
   scope_state state() const noexcept {
@@ -81,12 +81,14 @@ class scope {
   // Valid until this thread's next call of name().
   std::string_view name() const {
     static thread_local char text[256];
-    if (handle_ == 0) return {};
+    if (handle_ == 0 || heapledger_scope_name == nullptr) return {};
     const std::size_t length = heapledger_scope_name(handle_, text, sizeof text);
     return {text, length < sizeof text ? length : sizeof text - 1};
   }
 
-  scope parent() const noexcept { return scope(handle_ != 0 ? heapledger_scope_parent(handle_) : 0); }
+  scope parent() const noexcept {
+    return scope(handle_ != 0 && heapledger_scope_parent != nullptr ? heapledger_scope_parent(handle_) : 0);
+  }
   budget limits() const noexcept;
   // What is left of the limits of this scope and of all above it: the smallest each.
   budget remaining() const noexcept;

@@ -83,6 +83,8 @@ class Scopes(ScopesCase):
     def test_without_the_probe(self):
         done = ledger.execute([ledger.program("scopes"), "credits"])
         self.assertEqual((done.status, done.out), (3, b"inactive\n"))
+        done = ledger.execute([ledger.program("scope_corners"), "absent"])
+        self.assertEqual((done.status, done.err), (0, b""))
 
     def test_expectations_without_the_probe(self):
         """They are met, and say that nothing was measured."""

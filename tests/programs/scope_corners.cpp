@@ -153,6 +153,18 @@ void unloaded(unsigned own_first, unsigned) {
   CHECK(refused);
 }
 
+// Without the probe a handle, from a log or from another process, is one of a scope that is gone.
+int absent() {
+  scope old = scope::from_handle(std::uint64_t{7} << 32 | 3);
+  old.close();
+  old.request_stop();
+  CHECK(old.state() == heapledger::scope_state::gone && old.name().empty() && old.parent() == scope::process());
+  CHECK(old.used() == usage{} && old.limits() == heapledger::budget{} && old.remaining() == heapledger::budget{});
+  CHECK(!old.exceeded() && !old.stop_token().stop_possible() && !old.at_fraction(0.5, [](scope, usage) {}));
+  CHECK(heapledger::run_in(old, [] { return scope::current(); }) == scope::process());
+  return 0;
+}
+
 constexpr test::test_case cases[] = {
     {"table_full", table_full},
     {"asked_while_it_ends", asked_while_it_ends, 100'000},
@@ -165,5 +177,6 @@ constexpr test::test_case cases[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (!heapledger::active() && argc > 1 && std::string_view(argv[1]) == "absent") return absent();
   return test::run_case(cases, argc, argv);
 }

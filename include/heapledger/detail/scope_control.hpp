@@ -105,7 +105,7 @@ inline usage scope::used(int alone) const noexcept {
 }
 
 inline scope::control* scope::controls() const {
-  if (handle_ == 0) return nullptr;
+  if (handle_ == 0 || heapledger_scope_attach == nullptr) return nullptr;
   if (void* known = heapledger_scope_attach(handle_, nullptr, nullptr, nullptr); known != nullptr)
     return static_cast<control*>(known);
   const enter outside(process());
@@ -141,7 +141,7 @@ inline void scope::request_stop() const {
 
 inline budget scope::limits() const noexcept {
   heapledger_budget raw{};
-  if (handle_ == 0 || heapledger_scope_limits(handle_, &raw) == 0) return {};
+  if (handle_ == 0 || heapledger_scope_limits == nullptr || heapledger_scope_limits(handle_, &raw) == 0) return {};
   return {raw.live_bytes, raw.allocated_bytes, raw.allocations,
           raw.on_exceed == HEAPLEDGER_FAIL ? on_exceed::fail : on_exceed::stop, raw.reserve_bytes};
 }
