@@ -127,6 +127,12 @@ class Scopes(ScopesCase):
         self.assertEqual(len(stacks), 2, "ten queries allocate at two places")
         self.assertTrue(any("profile" in f["function"] for s in stacks for f in ledger.frames(s)))
 
+    def test_no_memory_for_a_scope(self):
+        r = self.checked("scope_no_memory", "constructor").report
+        limited, = [s for s in r["scopes"] if s["scope"] == ["limited"]]
+        self.assertGreater(limited["opened"], 1)
+        self.assertEqual(limited["closed"], limited["opened"])
+
     def test_freers(self):
         """Whose memory was freed by whom, and what outlived its scope."""
         done = self.checked("scopes", "freers")

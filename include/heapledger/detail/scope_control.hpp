@@ -75,6 +75,14 @@ inline void stay_loaded(void* code) {
   if (name[0] != 0) dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);  // the program itself has no name
 }
 
+// A scope whose constructor throws.
+struct half_made {
+  std::uint64_t handle;
+  ~half_made() {
+    if (handle != 0) heapledger_scope_close(handle);
+  }
+};
+
 [[noreturn]] inline void throw_budget_exceeded(const heapledger_refusal* why);
 inline int may_throw_budget_exceeded();
 }  // namespace detail
@@ -93,7 +101,9 @@ inline scope::scope(std::string_view name, budget limits, scope parent) : handle
       heapledger_on_refused_new(detail::throw_budget_exceeded);
       if (heapledger_on_refused_new_ask != nullptr) heapledger_on_refused_new_ask(detail::may_throw_budget_exceeded);
     }
+    detail::half_made open{handle_};
     controls();
+    open.handle = 0;
   }
 }
 
