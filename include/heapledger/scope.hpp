@@ -59,8 +59,9 @@ class scope {
   usage used_alone() const noexcept { return used(1); }
 
   // Triggered when an allocation does not fit into the budget of this scope or of one above it, or by request_stop().
-  // Cannot be stopped at all (stop_possible() is false) in process(), and where the probe is absent. The first call for
-  // a scope without a budget allocates, outside of all scopes.
+  // Stop callbacks then run in the allocating thread, inside malloc with whatever locks its caller holds, outside of
+  // all scopes. Cannot be stopped at all (stop_possible() is false) in process(), and where the probe is absent. The
+  // first call for a scope without a budget allocates, outside of all scopes.
   std::stop_token stop_token() const;
   void request_stop() const;
   // Whether an allocation ever did not fit into the budget of this scope, or of one above it.
@@ -90,13 +91,14 @@ class scope {
     return scope(handle_ != 0 && heapledger_scope_parent != nullptr ? heapledger_scope_parent(handle_) : 0);
   }
   budget limits() const noexcept;
-  // What is left of the limits of this scope and of all above it: the smallest each.
+  // What is left of the limits of this scope and of all above it, without reserves: the smallest each.
   budget remaining() const noexcept;
 
-  // Calls `react(scope, used)` in the allocating thread when live bytes are about to reach `fraction` of the scope's
-  // limit on live bytes, before the allocation is served; again after they were an eighth lower. It runs outside of all
-  // scopes, may free memory, and must not throw. At most four for each scope, set before the scope is entered, by one
-  // thread; false when there are more, or no limit.
+  // Calls `react(scope, used)` in the allocating thread when live bytes are about to reach `fraction` (0 to 1) of the
+  // scope's limit on live bytes without its reserve, before the allocation is served; again after they were an eighth
+  // lower. It runs outside of all scopes, inside malloc with whatever locks its caller holds, may free memory, and must
+  // not throw. At most four for each scope, set before the scope is entered, by one thread; false when there are more,
+  // no limit, or no such fraction.
   bool at_fraction(double fraction, std::function<void(scope, usage)> react) const;
 
   std::uint64_t handle() const noexcept { return handle_; }

@@ -201,10 +201,12 @@ void noexcept_code(unsigned, unsigned) {
 // The reserve is for such code alone, and the limit holds with it.
 void reserve(unsigned, unsigned) {
   const scope s("reserve", {.live_bytes = 1000, .action = on_exceed::fail, .reserve_bytes = 200});
-  CHECK(s.limits().live_bytes == 1000 && s.limits().reserve_bytes == 200);
+  CHECK(s.limits().live_bytes == 1000 && s.limits().reserve_bytes == 200 && s.remaining().live_bytes == 800);
+  int nearly_full = 0, full = 0;
+  CHECK(s.at_fraction(0.5, [&](scope, usage) { ++nearly_full; }) && s.at_fraction(1, [&](scope, usage) { ++full; }));
   const enter in(s);
   void* most = take(800);
-  CHECK(most && !take(1));
+  CHECK(most && nearly_full == 1 && full == 1 && !take(1));
   try {
     test::escape(new char);
   } catch (const heapledger::budget_exceeded& e) {
@@ -235,6 +237,7 @@ void thresholds(unsigned, unsigned) {
     CHECK(which == s && scope::current() == scope::process());
     seen.push_back(u.live_bytes);
   }));
+  for (const double none : {-1.0, 1.01, 0.0 / 0.0}) CHECK(!s.at_fraction(none, [](scope, usage) { CHECK(false); }));
   CHECK(s.at_fraction(0.9, [&](scope, usage) {
     free(cache);
     cache = nullptr;

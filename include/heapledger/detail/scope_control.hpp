@@ -6,6 +6,7 @@
 #include <link.h>
 #include <heapledger/scope.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -156,6 +157,14 @@ inline budget scope::limits() const noexcept {
           raw.on_exceed == HEAPLEDGER_FAIL ? on_exceed::fail : on_exceed::stop, raw.reserve_bytes};
 }
 
+namespace detail {
+// What there is for code that may fail.
+inline std::uint64_t open_to_all(const budget& of) {
+  if (of.live_bytes == unlimited) return unlimited;
+  return of.live_bytes - std::min(of.live_bytes, of.reserve_bytes);
+}
+}  // namespace detail
+
 inline budget scope::remaining() const noexcept {
   budget left;
   const auto take = [](std::uint64_t& smallest, std::uint64_t limit, std::uint64_t used) {
@@ -167,7 +176,8 @@ inline budget scope::remaining() const noexcept {
     const budget limit = at.limits();
     if (limit.live_bytes == unlimited && limit.allocated_bytes == unlimited && limit.allocations == unlimited) continue;
     const usage now = at.used();
-    take(left.live_bytes, limit.live_bytes, now.live_bytes > 0 ? static_cast<std::uint64_t>(now.live_bytes) : 0);
+    take(left.live_bytes, detail::open_to_all(limit),
+         now.live_bytes > 0 ? static_cast<std::uint64_t>(now.live_bytes) : 0);
     take(left.allocated_bytes, limit.allocated_bytes, now.allocated_bytes);
     take(left.allocations, limit.allocations, now.allocations);
     if (limit.action == on_exceed::fail) left.action = on_exceed::fail;
@@ -176,8 +186,8 @@ inline budget scope::remaining() const noexcept {
 }
 
 inline bool scope::at_fraction(double fraction, std::function<void(scope, usage)> react) const {
-  const std::uint64_t limit = limits().live_bytes;
-  if (handle_ == 0 || limit == unlimited) return false;
+  const std::uint64_t limit = detail::open_to_all(limits());
+  if (limit == unlimited || !(fraction >= 0 && fraction <= 1)) return false;
   const enter outside(process());
   const detail::held_scope held(*this);
   control* of = held ? controls() : nullptr;
