@@ -22,10 +22,11 @@ class budget_exceeded : public std::bad_alloc {
     const std::uint64_t use[] = {static_cast<std::uint64_t>(used_.live_bytes), used_.allocated_bytes,
                                  used_.allocations};
     const std::size_t which = why.resource < 3 ? why.resource : 0;
-    std::snprintf(text_, sizeof text_, "over budget in scope %.100s: %llu of %llu %s used, %llu bytes requested",
-                  scope_.name().data(), static_cast<unsigned long long>(use[which]),
-                  static_cast<unsigned long long>(limits[which]), resources[which],
-                  static_cast<unsigned long long>(why.requested_bytes));
+    char name[101] = "";  // name() would take away what this thread asked for last
+    if (heapledger_scope_name != nullptr) heapledger_scope_name(why.scope, name, sizeof name);
+    std::snprintf(text_, sizeof text_, "over budget in scope %s: %llu of %llu %s used, %llu bytes requested", name,
+                  static_cast<unsigned long long>(use[which]), static_cast<unsigned long long>(limits[which]),
+                  resources[which], static_cast<unsigned long long>(why.requested_bytes));
   }
   const char* what() const noexcept override { return text_; }
   heapledger::scope where() const noexcept { return scope_; }  // whose budget it was

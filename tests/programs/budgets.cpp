@@ -32,6 +32,8 @@ void fails(unsigned, unsigned) {
   CHECK(posix_memalign(&none, 64, 1) == ENOMEM && none == &a);
   CHECK(new (std::nothrow) char == nullptr);
   int caught = 0;
+  const scope other("other");
+  const std::string_view name = other.name();
   try {
     test::escape(new char);
   } catch (const heapledger::budget_exceeded& e) {
@@ -49,7 +51,7 @@ void fails(unsigned, unsigned) {
   } catch (const std::bad_alloc&) {
     ++caught;
   }
-  CHECK(caught == 3);
+  CHECK(caught == 3 && name == "other");
   // realloc: refused, the old block is as it was
   test::fill(b, 400, 1);
   CHECK(!realloc(b, 401));
