@@ -205,8 +205,8 @@ inline bool transfer(void* block, scope to) noexcept {
   return heapledger_scope_transfer != nullptr && heapledger_scope_transfer(block, to.handle()) != 0;
 }
 
-// Charges memory that malloc does not know (mmap, a GPU) to a scope: bytes more, or if negative, fewer. False: over
-// budget.
+// Charges memory that malloc does not know (mmap, a GPU) to a scope: bytes more, or if negative, fewer, also after it
+// was closed. False: over budget.
 inline bool add_foreign(scope to, std::int64_t bytes) noexcept {
   return heapledger_scope_foreign == nullptr || heapledger_scope_foreign(to.handle(), bytes) != 0;
 }

@@ -134,6 +134,19 @@ void back_into_closed(unsigned, unsigned) {
   });
 }
 
+// Foreign memory that outlives its scope goes back to it, not to its parent.
+void foreign_outlives(unsigned, unsigned) {
+  scope server("server"), request("request", {}, server);
+  CHECK(heapledger::add_foreign(request, 1000));
+  request.close();
+  recycle_what_can_be();
+  CHECK(request.used().live_bytes == 1000);
+  CHECK(heapledger::add_foreign(request, -1000));
+  CHECK(request.used().live_bytes == 0 && server.used_alone().frees == 0);
+  recycle_what_can_be();
+  CHECK(request.state() == heapledger::scope_state::gone && server.used().live_bytes == 0);
+}
+
 // What a library left to be called when a budget refuses, and when its scope is recycled, outlives its dlclose().
 void unloaded(unsigned own_first, unsigned) {
   std::optional<owned_scope> own;
@@ -170,6 +183,7 @@ constexpr test::test_case cases[] = {
     {"asked_while_it_ends", asked_while_it_ends, 100'000},
     {"closed_in_a_reaction", closed_in_a_reaction},
     {"back_into_closed", back_into_closed},
+    {"foreign_outlives", foreign_outlives},
     {"unloaded_before", unloaded, 0},
     {"unloaded_after", unloaded, 1},
 };

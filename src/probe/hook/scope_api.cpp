@@ -190,8 +190,9 @@ HL_EXPORT void heapledger_on_refused_new_ask(int (*may)(void)) {
 HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t bytes) {
   const booking event(__builtin_dwarf_cfa());
   if (!event) return 0;
-  const scope_handle before = switch_scope(*event, scope);
-  const auto size = static_cast<std::size_t>(bytes < 0 ? -bytes : bytes);
+  // What goes back is credited as a block is: to the scope that has it, closed or not.
+  const scope_handle before = bytes < 0 ? switch_back(*event, scope) : switch_scope(*event, scope);
+  const auto size = bytes < 0 ? 0 - static_cast<std::size_t>(bytes) : static_cast<std::size_t>(bytes);
   bool booked = true;
   if (bytes >= 0) {
     booked = !event->gated || admit(*event, size, 0);
