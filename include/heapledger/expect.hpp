@@ -128,11 +128,12 @@ inline std::string frame_text(const void* return_address) {
   return place;
 }
 
-inline void compare(std::string& text, const char* what, std::uint64_t is, std::uint64_t most) {
-  if (is <= most) return;
-  char line[120];
-  std::snprintf(line, sizeof line, "%" PRIu64 " %s, at most %" PRIu64 " expected\n", is, what, most);
-  text += line;
+inline std::string counted(std::uint64_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+inline void compare(std::string& text, std::uint64_t is, const char* what, const char* how, std::uint64_t most) {
+  if (is > most) text += counted(is, what) + how + ", at most " + std::to_string(most) + " expected\n";
 }
 
 }  // namespace detail
@@ -157,10 +158,9 @@ measurement measure(F&& f) {
 }
 
 inline std::string to_string(const site& of) {
-  char line[120];
-  std::snprintf(line, sizeof line, "%" PRIu64 " bytes in %" PRIu64 " allocations, %" PRIu64 " bytes not freed, from\n",
-                of.allocated_bytes, of.allocations, of.live_bytes);
-  std::string text = line;
+  std::string text = detail::counted(of.allocated_bytes, "byte") + " in " +
+                     detail::counted(of.allocations, "allocation") + ", " + detail::counted(of.live_bytes, "byte") +
+                     " not freed, from\n";
   for (const void* each : of.frames) text += "    " + detail::frame_text(each) + "\n";
   return text;
 }
@@ -170,9 +170,10 @@ inline expectation check(const measurement& of, const allocation_limits& most) {
   expectation result;
   result.measured = of.measured;
   result.used = of.used;
-  detail::compare(result.text, "bytes allocated", of.used.allocated_bytes, most.bytes);
-  detail::compare(result.text, "allocations", of.used.allocations, most.allocations);
-  detail::compare(result.text, "bytes live at once", static_cast<std::uint64_t>(of.used.peak_bytes), most.peak_bytes);
+  detail::compare(result.text, of.used.allocated_bytes, "byte", " allocated", most.bytes);
+  detail::compare(result.text, of.used.allocations, "allocation", "", most.allocations);
+  const auto peak_bytes = static_cast<std::uint64_t>(of.used.peak_bytes);
+  detail::compare(result.text, peak_bytes, "byte", " live at once", most.peak_bytes);
   result.met = result.text.empty();
   constexpr std::size_t shown = 10;
   for (std::size_t i = 0; !result.met && i < of.sites.size() && i < shown; ++i)

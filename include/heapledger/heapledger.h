@@ -191,9 +191,9 @@ typedef struct heapledger_site {
   uint64_t frames[HEAPLEDGER_SITE_FRAMES]; /* return addresses, from the allocation outward */
 } heapledger_site;
 
-/* What all scopes of the kind of this one did until now, recycled ones too, by the stack that allocated: at most
- * `capacity` places are filled in, in the order of their ids; returns how many there are. Right while their threads
- * rest. Cost: grows with what the whole process did; made for tests that failed. */
+/* What all scopes of the kind of this one and of the kinds below it did until now, recycled ones too, by the stack that
+ * allocated: at most `capacity` places are filled in, in the order of their ids; returns how many there are. Right
+ * while their threads rest. Cost: grows with what the whole process did; made for tests that failed. */
 size_t heapledger_scope_sites(heapledger_scope scope, heapledger_site* out, size_t capacity) HEAPLEDGER_WEAK;
 
 #ifdef __cplusplus

@@ -44,11 +44,20 @@ void plain(unsigned, unsigned) {
     CHECK(!some && some.used.allocations == round + 1u && some.used.allocated_bytes == round * 100u + 7u);
     CHECK(contains(some.text, (std::to_string(round + 1) + " allocations, at most 0 expected").c_str()));
     CHECK(contains(some.text, ("  " + std::to_string(round * 100) + " bytes in " + std::to_string(round)).c_str()));
-    CHECK(contains(some.text, "  7 bytes in 1 allocations, 7 bytes not freed, from\n"));
+    CHECK(contains(some.text, "  7 bytes in 1 allocation, 7 bytes not freed, from\n"));
     CHECK(contains(some.text, "allocates_here(unsigned long, int)") &&
           contains(some.text, "keeps_here(unsigned long)"));
     free(kept);
   }
+  // in scopes within it, too
+  const auto within = heapledger::expect_no_allocations([] {
+    const heapledger::owned_scope request("request");
+    heapledger::run_in(request,
+                       [&] { heapledger::run_in(heapledger::owned_scope("query"), [] { allocates_here(1, 1); }); });
+  });
+  CHECK(!within && contains(within.text, "1 byte allocated, at most 0 expected\n1 allocation, at most 0 expected\n"));
+  CHECK(contains(within.text, "  1 byte in 1 allocation, 0 bytes not freed, from\n"));
+  CHECK(contains(within.text, "allocates_here(unsigned long, int)"));
   CHECK(!!heapledger::expect_at_most({.bytes = 300, .allocations = 3, .peak_bytes = 100},
                                      [] { allocates_here(100, 3); }));
   CHECK(!heapledger::expect_at_most({.bytes = 299}, [] { allocates_here(100, 3); }));

@@ -1,4 +1,4 @@
-// What scopes of one kind did, by stack: for the program itself, which asks when a test failed.
+// What scopes of one kind and of those below it did, by stack: for the program itself, which asks when a test failed.
 #pragma once
 
 #include "probe/scope/scope.hpp"
