@@ -2,17 +2,22 @@
 //
 //     heapledger::report_every(query, 1s, [](heapledger::scope s, heapledger::usage u) { gauge.set(u.live_bytes); });
 //
-// The last report says 0 live bytes, so that sums over scopes come back to what is really there. Reports are made by
-// one thread of the program, which the first call starts, outside of all scopes. A program that has an event loop may
-// rather keep a report_schedule of its own and run it from a timer.
+// The last report says 0 live bytes, so that sums over scopes come back to what is really there. Intervals are above 0;
+// what was missed is not made up for. Reports are made by one thread of the program, which the first call starts,
+// outside of all scopes; they may ask for further reports, and must not throw. The thread ends when static objects are
+// destroyed, after the report that it is at. A child process has no such thread, and reports nothing. A program that
+// has an event loop may rather keep a report_schedule of its own and run it from a timer.
 #pragma once
 
+#include <unistd.h>
 #include <heapledger/scope.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <list>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -32,19 +37,18 @@ class report_schedule {
     entries_.push_back({of, interval, now + interval, {}, std::move(report)});
   }
 
-  // Makes the reports that are due; returns when the next one is, time_point::max() for never.
+  // Makes the reports that are due; returns when the next one is, time_point::max() for never. A report may add()
+  // others, but not run(). Lets through what a report throws, which is then due again after its interval.
   clock::time_point run(clock::time_point now = clock::now()) {
     const enter outside(scope::process());
     clock::time_point next = clock::time_point::max();
-    for (std::size_t i = 0; i < entries_.size();) {
-      bool ended = false;
-      if (entries_[i].due <= now) ended = report(entries_[i], now);
-      if (ended) {
-        entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
-        continue;
+    for (auto at = entries_.begin(); at != entries_.end();) {
+      if (at->due <= now && report(*at, now)) {
+        at = entries_.erase(at);
+      } else {
+        next = std::min(next, at->due);
+        ++at;
       }
-      next = std::min(next, entries_[i].due);
-      ++i;
     }
     return next;
   }
@@ -70,13 +74,14 @@ class report_schedule {
     } else {
       of.last = of.of.used();
     }
-    of.due = std::max(of.due + of.interval, now);  // what was missed is not made up for
+    of.due += of.interval;
+    if (of.due <= now) of.due = now + of.interval;
     const bool ended = state != scope_state::open && of.last.live_bytes == 0 && of.last.live_blocks == 0;
     of.report(of.of, of.last);
     return ended;
   }
 
-  std::vector<entry> entries_;
+  std::list<entry> entries_;  // a report that adds others stays where it is
 };
 
 namespace detail {
@@ -84,10 +89,11 @@ namespace detail {
 class report_thread {
  public:
   static report_thread& instance() {
-    static report_thread one;
-    return one;
+    static const std::unique_ptr<report_thread, ending> one(new report_thread);
+    return *one;
   }
   void add(scope of, report_schedule::clock::duration interval, report_schedule::callback report) {
+    if (getpid() != process_) return;
     {
       const std::lock_guard held(mutex_);
       fresh_.push_back({of, interval, std::move(report), report_schedule::clock::now()});
@@ -96,6 +102,12 @@ class report_thread {
   }
 
  private:
+  struct ending {
+    // A child process has the object, but neither its thread nor, perhaps, its lock.
+    void operator()(report_thread* of) const {
+      if (getpid() == of->process_) delete of;
+    }
+  };
   struct request {
     scope of;
     report_schedule::clock::duration interval;
@@ -124,6 +136,7 @@ class report_thread {
     }
   }
 
+  const pid_t process_ = getpid();
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<request> fresh_;

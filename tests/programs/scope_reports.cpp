@@ -1,8 +1,11 @@
 // Reports at intervals; each case checks itself. Argument: CASE.
+#include <sys/wait.h>
 #include <atomic>
 #include <chrono>
 #include <heapledger/periodic.hpp>
 #include <latch>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "scopes.hpp"
@@ -97,7 +100,54 @@ void thread(unsigned, unsigned) {
   CHECK(last == 0);
 }
 
-constexpr test::test_case cases[] = {{"schedule", schedule}, {"thread", thread}};
+// A report asks for others, and is not disturbed; one that comes late is not made up for.
+void asking(unsigned, unsigned) {
+  const report_schedule::clock::time_point start{};
+  report_schedule reports;
+  const scope query("query"), other("other");
+  int calls = 0, calls_of_others = 0;
+  reports.add(
+      query, 10s,
+      [&, text = std::string(100, 'x')](scope, usage) {
+        if (++calls > 1) return;
+        for (int i = 0; i < 8; ++i)
+          reports.add(
+              other, 100s, [&](scope, usage) { ++calls_of_others; }, start);
+        CHECK(text == std::string(100, 'x'));
+      },
+      start);
+  CHECK(reports.run(start + 35s) == start + 45s && calls == 1);
+  CHECK(reports.run(start + 35s) == start + 45s && calls == 1);
+  CHECK(reports.run(start + 100s) == start + 110s && calls == 2 && calls_of_others == 8);
+  bool thrown = false;
+  reports.add(
+      other, 1s, [](scope, usage) { throw 1; }, start + 100s);
+  try {
+    reports.run(start + 101s);
+  } catch (int) {
+    thrown = true;
+  }
+  CHECK(thrown && reports.run(start + 101s) == start + 102s);
+}
+
+// A child process, which has no such thread, ends.
+void forked(unsigned, unsigned) {
+  const scope query("query");
+  std::atomic<int> reports{0};
+  heapledger::report_every(query, 1ms, [&](scope, usage) { ++reports; });
+  while (reports == 0) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    heapledger::report_every(scope("child's"), 1ms, [](scope, usage) {});
+    alarm(10);
+    std::exit(0);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+constexpr test::test_case cases[] = {
+    {"schedule", schedule}, {"thread", thread}, {"asking", asking}, {"forked", forked}};
 
 }  // namespace
 
