@@ -140,7 +140,8 @@ int heapledger_scope_threshold(heapledger_scope scope, uint64_t live_bytes) HEAP
 
 /* Between heapledger_spare(1) and heapledger_spare(0), which nest, no budget fails an allocation of this thread: for
  * code that must not fail. What passes over a limit is counted. Unwinding, and the dynamic linker, are spared without
- * it. Returns 0 where there was no memory to note it. */
+ * it. Ended in another thread, it is ended in none.
+ * Returns 0 where there was no memory to note it. Cost: some ns; no lock. */
 int heapledger_spare(int on) HEAPLEDGER_WEAK;
 
 typedef struct heapledger_refusal {

@@ -185,7 +185,8 @@ auto bind(scope in, F&& f) {
 }
 
 // While it lives, no budget fails an allocation of this thread: for code that must not fail, such as destructors. What
-// passes over a limit is counted in the profile. Unwinding is spared without it.
+// passes over a limit is counted in the profile. Unwinding is spared without it. It stays in its thread: not across
+// co_await.
 class [[nodiscard]] must_not_fail {
  public:
   must_not_fail() noexcept : on_(heapledger_spare != nullptr && heapledger_spare(1) != 0) {}

@@ -2,7 +2,9 @@
 #include <malloc.h>
 
 #include <cerrno>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "scopes.hpp"
@@ -139,6 +141,18 @@ void spares(unsigned, unsigned) {
     free(p);
   }
   CHECK(!take(2000));
+  // One that ends in another thread spares nothing there.
+  std::optional<heapledger::must_not_fail> moved;
+  std::optional<enter> outside(scope::process());
+  std::thread([&] {
+    moved.emplace();
+    std::thread([&] {
+      moved.reset();
+      const enter in_s(s);
+      CHECK(!take(2000));
+    }).join();
+  }).join();
+  outside.reset();
   bool good = false;
   try {
     const allocates_in_destructor last{s, good};

@@ -175,7 +175,11 @@ HL_EXPORT int heapledger_scope_threshold(heapledger_scope scope, std::uint64_t l
 HL_EXPORT int heapledger_spare(int on) {
   const booking event(__builtin_dwarf_cfa());
   if (!event || thread_scopes_of(*event) == nullptr) return 0;
-  event->scopes->spare += on != 0 ? 1u : ~0u;
+  std::uint32_t& depth = event->scopes->spare;
+  if (on != 0)
+    ++depth;
+  else if (depth != 0)
+    --depth;
   return 1;
 }
 
