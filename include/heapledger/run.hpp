@@ -47,7 +47,7 @@ auto run(std::string_view name, budget limits, F&& f) {
     run_in(own, std::forward<F>(f));
     return run_result<void>{detail::report_of(own)};
   } else {
-    value result = run_in(own, std::forward<F>(f));
+    value result = run_in(own, [&]() -> value { return std::forward<F>(f)(); });  // a copy is part of the work
     return run_result<value>{detail::report_of(own), std::move(result)};
   }
 }

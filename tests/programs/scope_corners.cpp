@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -147,6 +148,13 @@ void foreign_outlives(unsigned, unsigned) {
   CHECK(request.state() == heapledger::scope_state::gone && server.used().live_bytes == 0);
 }
 
+// A result that is returned by reference is copied in the scope.
+void copied_result(unsigned, unsigned) {
+  const std::string text(1000, 'x');
+  const auto copied = heapledger::run("copies", {}, [&]() -> const std::string& { return text; });
+  CHECK(copied.value == text && copied.used.allocations == 1 && copied.escaped_bytes() == 1001);
+}
+
 // What a library left to be called when a budget refuses, and when its scope is recycled, outlives its dlclose().
 void unloaded(unsigned own_first, unsigned) {
   std::optional<owned_scope> own;
@@ -184,6 +192,7 @@ constexpr test::test_case cases[] = {
     {"closed_in_a_reaction", closed_in_a_reaction},
     {"back_into_closed", back_into_closed},
     {"foreign_outlives", foreign_outlives},
+    {"copied_result", copied_result},
     {"unloaded_before", unloaded, 0},
     {"unloaded_after", unloaded, 1},
 };
