@@ -8,6 +8,8 @@
 // program is compiled with asio_tracking.hpp, scopes follow handlers by themselves, and only spawn_in is needed of this
 // header.
 //
+// A handler that bind() made keeps its executor, from Asio 1.22 on: bind(request, asio::bind_executor(strand, f)).
+//
 // What an operation allocates before its handler runs is charged to whoever begins it. Asio keeps blocks for reuse:
 // asio_tracking.hpp says what to define so that they are not taken over by the next scope's operations.
 #pragma once
@@ -18,8 +20,10 @@
 #include <utility>
 
 #ifdef ASIO_VERSION
+#define HEAPLEDGER_ASIO_NAME asio
 #define HEAPLEDGER_ASIO ::asio
 #elif defined(BOOST_ASIO_VERSION)
+#define HEAPLEDGER_ASIO_NAME boost::asio
 #define HEAPLEDGER_ASIO ::boost::asio
 #else
 #error "include <asio.hpp> or <boost/asio.hpp> before <heapledger/asio.hpp>"
@@ -81,6 +85,25 @@ template <class Executor>
 scoped_executor<Executor> scoped(Executor executor, scope in) {
   return {std::move(executor), in};
 }
+
+}  // namespace heapledger
+
+// A bound handler keeps what goes with its handler: a strand that it was bound to, its allocator, its cancellation
+// slot.
+#if (defined(ASIO_VERSION) && ASIO_VERSION >= 102200) || (defined(BOOST_ASIO_VERSION) && BOOST_ASIO_VERSION >= 102200)
+namespace HEAPLEDGER_ASIO_NAME {
+template <template <class, class> class Associator, class F, class Default>
+struct associator<Associator, ::heapledger::bound<F>, Default> {
+  using type = typename Associator<F, Default>::type;
+  static decltype(auto) get(const ::heapledger::bound<F>& of) noexcept { return Associator<F, Default>::get(of.get()); }
+  static decltype(auto) get(const ::heapledger::bound<F>& of, const Default& otherwise) noexcept {
+    return Associator<F, Default>::get(of.get(), otherwise);
+  }
+};
+}  // namespace HEAPLEDGER_ASIO_NAME
+#endif
+
+namespace heapledger {
 
 #if defined(ASIO_HAS_CO_AWAIT) || defined(BOOST_ASIO_HAS_CO_AWAIT)
 // co_spawn in a scope: the coroutine's frame is charged to it, its first steps are taken in it, and with

@@ -154,7 +154,7 @@ decltype(auto) run_in(scope in, F&& f) {
   return std::forward<F>(f)();
 }
 
-// What bind() makes: may be called as f may, on a const object too where that may.
+// What bind() makes: may be called as f may, on a const object too where that may, and as an rvalue.
 template <class F>
 class bound {
  public:
@@ -162,16 +162,24 @@ class bound {
 
   template <class... Arguments>
   requires std::invocable<F&, Arguments...>
-  decltype(auto) operator()(Arguments&&... arguments) {
+  decltype(auto) operator()(Arguments&&... arguments) & {
     const enter inside(in_);
     return std::invoke(f_, std::forward<Arguments>(arguments)...);
   }
   template <class... Arguments>
   requires std::invocable<const F&, Arguments...>
-  decltype(auto) operator()(Arguments&&... arguments) const {
+  decltype(auto) operator()(Arguments&&... arguments) const& {
     const enter inside(in_);
     return std::invoke(f_, std::forward<Arguments>(arguments)...);
   }
+  template <class... Arguments>
+  requires std::invocable<F, Arguments...>
+  decltype(auto) operator()(Arguments&&... arguments) && {
+    const enter inside(in_);
+    return std::invoke(std::move(f_), std::forward<Arguments>(arguments)...);
+  }
+
+  const F& get() const noexcept { return f_; }
 
  private:
   scope in_;

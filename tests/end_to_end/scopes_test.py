@@ -18,8 +18,8 @@ CASES = {
     "scope_reports": ["schedule", "thread", "asking", "forked"],
     "executors": ["adding", "watching", "senders", "contexts"],
     # where Asio, Boost and oneTBB are installed
-    "asio_scopes": ["executor", "coroutine"],
-    "asio_scopes_tracked": ["executor", "coroutine", "tracked"],
+    "asio_scopes": ["executor", "coroutine", "bound_handlers"],
+    "asio_scopes_tracked": ["executor", "coroutine", "bound_handlers", "tracked"],
     "asio_scopes_boost": ["executor", "coroutine", "tracked"],
     "tbb_scopes": ["bodies", "tasks", "arena"],
 }

@@ -100,6 +100,26 @@ void coroutine(unsigned, unsigned) {
   CHECK(s.used().live_bytes == 0 && s.used().allocated_bytes > 20 * 55000);
 }
 
+#if defined(ASIO_VERSION) && ASIO_VERSION >= 102200
+// What bind() makes of a handler goes where the handler goes.
+void bound_handlers(unsigned, unsigned) {
+  const scope a("a");
+  asio::io_context io;
+  auto strand = asio::make_strand(io);
+  unsigned right = 0;
+  asio::post(io, heapledger::bind(a, asio::bind_executor(strand, [&] {
+                                    right += scope::current() == a && strand.running_in_this_thread();
+                                  })));
+  asio::steady_timer timer(io, std::chrono::microseconds(1));
+  timer.async_wait(heapledger::bind(a, asio::bind_executor(strand, [&](auto) {
+                                      right += scope::current() == a && strand.running_in_this_thread();
+                                    })));
+  asio::post(io, heapledger::bind(a, [&] { right += scope::current() == a && !strand.running_in_this_thread(); }));
+  run_each_elsewhere(io);
+  CHECK(right == 3);
+}
+#endif
+
 #ifdef TRACKED
 // Nothing says so: handlers and coroutines run where they were begun, and a thread is then where it was.
 void tracked(unsigned, unsigned) {
@@ -133,6 +153,9 @@ void tracked(unsigned, unsigned) {
 constexpr test::test_case cases[] = {
     {"executor", executor},
     {"coroutine", coroutine},
+#if defined(ASIO_VERSION) && ASIO_VERSION >= 102200
+    {"bound_handlers", bound_handlers},
+#endif
 #ifdef TRACKED
     {"tracked", tracked},
 #endif

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -258,6 +259,11 @@ void alternating(unsigned count, unsigned rounds) {
 
 // ---- other things
 
+struct works_once {
+  std::unique_ptr<int> of;
+  int operator()() && { return *std::move(of); }
+};
+
 void moves(unsigned, unsigned) {
   const scope a("a"), b("b"), tight("tight", failing(10));
   void *small, *large;
@@ -292,6 +298,7 @@ void moves(unsigned, unsigned) {
   const auto later = heapledger::bind(a, [](int x) { return test::escape(take(0)), x + 1; });
   auto mutable_later = later;
   CHECK(mutable_later(1) == 2);
+  CHECK(heapledger::bind(a, works_once{std::make_unique<int>(3)})() == 3);
   CHECK(heapledger::run_in(a, [] { return scope::current(); }) == a);
 }
 
