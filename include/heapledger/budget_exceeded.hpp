@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heapledger/detail/may_throw.hpp>
+#include <heapledger/detail/scope_control.hpp>
 #include <heapledger/scope.hpp>
 
 #include <cstddef>
@@ -41,13 +42,17 @@ class budget_exceeded : public std::bad_alloc {
 };
 
 namespace detail {
-[[noreturn]] inline void throw_budget_exceeded(const heapledger_refusal* why) {
+#if __cpp_exceptions
+[[noreturn, gnu::used]] inline void throw_budget_exceeded(const heapledger_refusal* why) {
   const enter outside(scope::process());  // the exception itself needs memory
   throw budget_exceeded(*why);
 }
-inline int may_throw_budget_exceeded() {
+#if __cpp_rtti
+[[gnu::used]] inline int may_throw_budget_exceeded() {
   return may_throw<budget_exceeded>() ? 1 : 0;
 }
+#endif
+#endif
 }  // namespace detail
 
 }  // namespace heapledger

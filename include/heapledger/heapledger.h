@@ -151,8 +151,8 @@ typedef struct heapledger_refusal {
 } heapledger_refusal;
 
 /* What operator new calls where a budget refuses it; it is to throw. Without it, or when it returns, std::bad_alloc is
- * thrown. One for the process: the first that is set stays, and its library must stay loaded. scope.hpp sets one that
- * throws heapledger::budget_exceeded. New-handlers are not called. Cost: some ns. */
+ * thrown. One for the process: the first that is set stays (NULL sets none), and its library must stay loaded.
+ * scope.hpp sets one that throws heapledger::budget_exceeded. New-handlers are not called. Cost: some ns. */
 void heapledger_on_refused_new(void (*throws)(const heapledger_refusal* what)) HEAPLEDGER_WEAK;
 
 /* Asked before a budget refuses operator new, in the thread that allocates and outside of all scopes: 0 says that an

@@ -12,6 +12,9 @@
 // Where the probe is not in the process (it is there under `heapledger run`, LD_PRELOAD, or when the program is linked
 // with heapledger::heapledger) everything here does nothing and costs a test of a pointer; usage is all zero.
 //
+// Code without exceptions or without RTTI may include this, too; where no part of the program has exceptions, operator
+// new throws std::bad_alloc when a budget refuses, which ends it: there budgets are for malloc, or stop.
+//
 // Unless said otherwise each function may be called by any thread at any time. Costs: see heapledger.h, whose functions
 // these are.
 #pragma once

@@ -127,6 +127,11 @@ class Scopes(ScopesCase):
         self.assertEqual(len(stacks), 2, "ten queries allocate at two places")
         self.assertTrue(any("profile" in f["function"] for s in stacks for f in ledger.frames(s)))
 
+    def test_code_without_exceptions(self):
+        for name in ("scope_plain", "scope_mixed", "scope_mixed_before"):
+            with self.subTest(program=name):
+                self.checked(name)
+
     def test_no_memory_for_a_scope(self):
         r = self.checked("scope_no_memory", "constructor").report
         limited, = [s for s in r["scopes"] if s["scope"] == ["limited"]]

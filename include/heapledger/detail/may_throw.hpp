@@ -194,6 +194,7 @@ inline _Unwind_Reason_Code look_at_frame(_Unwind_Context* frame, void* argument)
   return _URC_END_OF_STACK;
 }
 
+#if __cpp_rtti
 // For an exception of type E, which is derived from std::bad_alloc. Where nobody catches it at all: true.
 template <class E>
 bool may_throw() {  // not noexcept: it would find itself
@@ -203,5 +204,6 @@ bool may_throw() {  // not noexcept: it would find itself
   _Unwind_Backtrace(look_at_frame, &thrown);
   return !thrown.terminates;
 }
+#endif
 
 }  // namespace heapledger::detail

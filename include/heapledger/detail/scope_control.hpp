@@ -76,6 +76,10 @@ inline void stay_loaded(void* code) {
   if (name[0] != 0) dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);  // the program itself has no name
 }
 
+// Null in a program of which no part has exceptions. Weak, so that all its parts make scopes alike.
+[[noreturn, gnu::weak]] void throw_budget_exceeded(const heapledger_refusal* why);
+[[gnu::weak]] int may_throw_budget_exceeded();
+
 // A scope whose constructor throws.
 struct half_made {
   std::uint64_t handle;
@@ -83,9 +87,6 @@ struct half_made {
     if (handle != 0) heapledger_scope_close(handle);
   }
 };
-
-[[noreturn]] inline void throw_budget_exceeded(const heapledger_refusal* why);
-inline int may_throw_budget_exceeded();
 }  // namespace detail
 
 inline scope::scope(std::string_view name, budget limits, scope parent) : handle_(0) {
