@@ -96,13 +96,13 @@ enum { HEAPLEDGER_GONE = 0, HEAPLEDGER_OPEN = 1, HEAPLEDGER_CLOSED = 2 };
 int heapledger_scope_state(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 /* Copies the name, cut and NUL-terminated as snprintf does; returns its length. "" for the process and stale handles.
- */
+ * Cost: takes a lock. */
 size_t heapledger_scope_name(heapledger_scope scope, char* out, size_t capacity) HEAPLEDGER_WEAK;
 
-/* The budget that the scope was made with; 1, or 0 for a stale handle. */
+/* The budget that the scope was made with; 1, or 0 for a stale handle. Cost: takes a lock. */
 int heapledger_scope_limits(heapledger_scope scope, heapledger_budget* out) HEAPLEDGER_WEAK;
 
-/* The scope that it was made below; 0 is the process, also for a stale handle. */
+/* The scope that it was made below; 0 is the process, also for a stale handle. Cost: takes a lock. */
 heapledger_scope heapledger_scope_parent(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 enum { HEAPLEDGER_THRESHOLD = 1, HEAPLEDGER_EXCEEDED = 2 };
@@ -116,14 +116,14 @@ typedef struct heapledger_notice {
 } heapledger_notice;
 
 /* Called in the thread that allocates, before it is served, outside of all scopes: it may allocate and free, and must
- * not throw. */
+ * not throw. Whatever locks the caller of malloc holds are held meanwhile. */
 typedef void (*heapledger_notify)(void* user, const heapledger_notice* notice);
 
 /* Attaches the one thing that may hang on a scope: `user`, with what to call when something happens, and what to call
  * with it once the scope was recycled (from a later create or close, in any thread). Returns what hangs on it: `user`,
  * or what was there before, which stays; NULL for a stale handle. With `user` NULL it only asks. The functions' library
- * must stay loaded. Who uses what it
- * returned holds the scope meanwhile: another thread may close it. Cost: takes a lock. */
+ * must stay loaded. Who uses what it returned holds the scope meanwhile: another thread may close it. Cost: takes a
+ * lock. */
 void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_notify notify,
                               void (*destroy)(void* user)) HEAPLEDGER_WEAK;
 
@@ -135,13 +135,13 @@ void heapledger_scope_release(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 /* From now on the notify function hears when live bytes reach so many; again after they were an eighth lower. To be set
  * before the scope is entered. Returns the threshold's index, or -1 where there are four already, or the handle is
- * stale. */
+ * stale. Cost: takes a lock; allocations in the scope then ask as with a budget on live bytes. */
 int heapledger_scope_threshold(heapledger_scope scope, uint64_t live_bytes) HEAPLEDGER_WEAK;
 
 /* Between heapledger_spare(1) and heapledger_spare(0), which nest, no budget fails an allocation of this thread: for
  * code that must not fail. What passes over a limit is counted. Unwinding, and the dynamic linker, are spared without
- * it. Ended in another thread, it is ended in none.
- * Returns 0 where there was no memory to note it. Cost: some ns; no lock. */
+ * it. Ended in another thread, it is ended in none. Returns 0 where there was no memory to note it. Cost: some ns; no
+ * lock. */
 int heapledger_spare(int on) HEAPLEDGER_WEAK;
 
 typedef struct heapledger_refusal {
@@ -157,18 +157,19 @@ void heapledger_on_refused_new(void (*throws)(const heapledger_refusal* what)) H
 
 /* Asked before a budget refuses operator new, in the thread that allocates and outside of all scopes: 0 says that an
  * exception could not be caught here, and lets the allocation pass, as in code that is spared. One for the process, as
- * above. scope.hpp sets one that looks for functions which are noexcept. */
+ * above. scope.hpp sets one that looks for functions which are noexcept. Cost: some ns. */
 void heapledger_on_refused_new_ask(int (*may_throw)(void)) HEAPLEDGER_WEAK;
 
 /* Charges memory that does not come from malloc (mmap, a GPU) to a scope: so many bytes more, or fewer. Counts as an
  * allocation without a stack, or a free. More is charged to the nearest open ancestor where the scope was closed; fewer
- * to the scope itself until it is gone. 1, or 0 where the scope's budget refuses. Cost: two switches of
- * scope and an event's. */
+ * to the scope itself until it is gone. 1, or 0 where the scope's budget refuses. Cost: two switches of scope and an
+ * event's; a refusal takes a lock. */
 int heapledger_scope_foreign(heapledger_scope scope, int64_t bytes) HEAPLEDGER_WEAK;
 
 /* Charges one block to another scope from now on: a free in the scope that had it, an allocation in the other. Nobody
- * else may free or resize it meanwhile. 1, or 0 where the block is not from the program's allocator, or the budget
- * refuses: then nothing changed. */
+ * else may free or resize it meanwhile. Where the other was closed, its nearest open ancestor has the block. 1, or 0
+ * where the block is not from the program's allocator, or the budget refuses: then nothing changed. Cost: two switches
+ * of scope, a free and an allocation; may take a lock. */
 int heapledger_scope_transfer(void* block, heapledger_scope to) HEAPLEDGER_WEAK;
 
 /* A mark names this moment: the profile's timeline shows it, with the live bytes of now. A snapshot also keeps what

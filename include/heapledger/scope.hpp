@@ -61,10 +61,10 @@ class scope {
   // Without descendants, but for the peak.
   usage used_alone() const noexcept { return used(1); }
 
-  // Triggered when an allocation does not fit into the budget of this scope or of one above it, or by request_stop().
-  // Stop callbacks then run in the allocating thread, inside malloc with whatever locks its caller holds, outside of
-  // all scopes. Cannot be stopped at all (stop_possible() is false) in process(), and where the probe is absent. The
-  // first call for a scope without a budget allocates, outside of all scopes.
+  // Triggered by request_stop(), or when an allocation does not fit into the budget of this scope or of one above it.
+  // In the latter case its stop callbacks run in the allocating thread, inside malloc with whatever locks the caller
+  // holds, outside of all scopes. Cannot be stopped at all (stop_possible() is false) in process(), and where the probe
+  // is absent. The first call for a scope without a budget allocates, outside of all scopes.
   std::stop_token stop_token() const;
   void request_stop() const;
   // Whether an allocation ever did not fit into the budget of this scope, or of one above it.
