@@ -50,7 +50,8 @@ HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t
     limits = {{limit_of(budget->live_bytes), limit_of(budget->allocated_bytes), limit_of(budget->allocations)},
               limit_of(budget->reserve_bytes),
               budget->on_exceed == HEAPLEDGER_FAIL};
-  prepare_refusals();
+  if (!heapledger_active()) return 0;  // a forked child begins its books: until then its parent's locks may be held
+  if (limits.fail) prepare_refusals();
   destroy_remains();
   const booking event(__builtin_dwarf_cfa());
   return event ? open_scope(name, name_bytes, parent, limits) : 0;
@@ -194,6 +195,7 @@ HL_EXPORT void heapledger_on_refused_new_ask(int (*may)(void)) {
 HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t bytes) {
   const booking event(__builtin_dwarf_cfa());
   if (!event) return 0;
+  if (bytes == 0) return 1;
   // What goes back is credited as a block is: to the scope that has it, closed or not.
   const scope_handle before = bytes < 0 ? switch_back(*event, scope) : switch_scope(*event, scope);
   const auto size = bytes < 0 ? 0 - static_cast<std::size_t>(bytes) : static_cast<std::size_t>(bytes);

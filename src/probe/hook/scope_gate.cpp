@@ -101,10 +101,19 @@ HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws)
   return admitted;
 }
 
-void prepare_refusals() {
-  if (get_exception_globals != nullptr) return;
+namespace {
+
+void look_up_exceptions() {
   get_exception_globals = reinterpret_cast<globals_getter>(next_symbol("__cxa_get_globals"));
   throw_bad_alloc = reinterpret_cast<thrower_of_nothing>(next_symbol("_ZSt17__throw_bad_allocv"));
+}
+
+}  // namespace
+
+// Asked once: where there is no C++ library, each time would cost lookups in all libraries and allocations of them.
+void prepare_refusals() {
+  static constinit bool asked = false;
+  if (!__atomic_exchange_n(&asked, true, __ATOMIC_RELAXED)) look_up_exceptions();
 }
 
 template <bool Throws>
@@ -114,6 +123,7 @@ HL_COLD void* refuse(books* own, void* block) {
   next.free(block);
   if constexpr (Throws) {
     if (thrower != nullptr) thrower(&what);
+    if (throw_bad_alloc == nullptr) look_up_exceptions();  // operator new came with a library that was opened later
     if (throw_bad_alloc != nullptr) throw_bad_alloc();
   }
   errno = ENOMEM;
