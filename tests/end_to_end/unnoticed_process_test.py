@@ -44,6 +44,13 @@ class Process(ledger.Case):
             self.assertEqual(sorted(done.out.split(b"\0")), sorted(ledger.execute(command).out.split(b"\0")))
             self.assertEqual(done.of("cat")[0]["process"]["ended"], "exited")
 
+    def test_environment_while_commands_run(self):
+        """system and popen have their children followed; no thread may notice, whatever it does with the environment."""
+        for mode, commands in (("reading", 80), ("changing", 40), ("waiting", 2), ("forking", 80), ("cleared", 5), ("cancelled", 2)):
+            with self.subTest(mode=mode):
+                done = self.assert_same([ledger.program("environment"), mode], processes=1 + commands)
+                self.assertTrue(done.out.endswith(f"{mode}: 0 failed\n".encode()), done)
+
     def test_inherited_descriptor(self):
         """A descriptor that the tool was started with reaches the program."""
         reader, writer = os.pipe()

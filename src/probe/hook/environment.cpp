@@ -26,7 +26,7 @@ constinit char hidden_text[8192] = {};
 constinit std::size_t hidden_bytes = 0;
 constinit bool following = false;
 
-bool is_preload(const char* entry) {
+bool begins_preload(const char* entry) {
   return std::strncmp(entry, preload, preload_length) == 0;
 }
 
@@ -70,7 +70,7 @@ char* begin_of_ours(char* text_end) {
   while (*entry != nullptr) ++entry;
   char* begin = text_end;
   while (entry-- != first) {
-    const bool hides = is_ours(*entry) || (is_preload(*entry) && has_us(*entry + preload_length));
+    const bool hides = is_ours(*entry) || (begins_preload(*entry) && has_us(*entry + preload_length));
     if (!hides || *entry + std::strlen(*entry) + 1 != begin) break;
     begin = *entry;
   }
@@ -98,7 +98,7 @@ struct taking_out {
     for (; *entry != nullptr; ++entry) {
       if (is_ours(*entry))
         hide(*entry);
-      else if (!is_preload(*entry) || !shorten(*entry, kept))
+      else if (!begins_preload(*entry) || !shorten(*entry, kept))
         *kept++ = *entry;
     }
     while (kept != entry) *--entry = nullptr;
@@ -141,41 +141,62 @@ void start_environment(bool follow) {
   shorten_environment_text(begin, text_end);
 }
 
-// Room for the pointers, then for the text of LD_PRELOAD.
-std::size_t child_environment::bytes(char* const* program) {
-  if (!following) return 0;
-  std::size_t count = 0;
-  std::size_t text = preload_length + std::strlen(own_path) + 2;
-  for (; program != nullptr && program[count] != nullptr; ++count) {
-    if (!is_preload(program[count])) continue;
-    if (has_us(program[count] + preload_length)) return 0;
-    text += std::strlen(program[count]);
+child_environment::child_environment(char* const* program) : program_(program) {
+  if (!following) return;
+  for (; program != nullptr && program[count_] != nullptr; ++count_) {
+    if (!begins_preload(program[count_])) continue;
+    program_preload_ = program[count_];
+    if (has_us(libraries())) return;
   }
-  return (count + hidden_count + 2) * sizeof(char*) + text;
+  own_ = false;
 }
 
-char* const* child_environment::build(char* const* program, void* room) {
-  std::size_t count = 0;
-  while (program != nullptr && program[count] != nullptr) ++count;
-  auto** entries = static_cast<char**>(room);
-  char* text = reinterpret_cast<char*>(entries + count + hidden_count + 2);
-  std::size_t used = 0;
-  const char* theirs = "";
-  for (std::size_t i = 0; i < count; ++i) {
-    if (is_preload(program[i]))
-      theirs = program[i] + preload_length;
-    else if (!is_ours(program[i]))
-      entries[used++] = program[i];
-  }
-  for (std::size_t i = 0; i < hidden_count; ++i) entries[used++] = hidden[i];
-  entries[used++] = text;
-  entries[used] = nullptr;
+const char* child_environment::libraries() const {
+  return program_preload_ != nullptr ? program_preload_ + preload_length : "";
+}
+
+std::size_t child_environment::pointers() const {
+  return count_ + hidden_count + 2;
+}
+
+std::size_t child_environment::preload_bytes() const {
+  return preload_length + std::strlen(own_path) + std::strlen(libraries()) + 2;
+}
+
+void child_environment::write_preload(char* text) const {
   char* end = stpcpy(stpcpy(text, preload), own_path);
-  if (*theirs != 0) {
-    *end++ = ':';
-    std::strcpy(end, theirs);
-  }
+  if (*libraries() == 0) return;
+  *end++ = ':';
+  std::strcpy(end, libraries());
+}
+
+bool child_environment::is_preload(const char* text) const {
+  const char* rest = text + preload_length + std::strlen(own_path);
+  return std::strcmp(*rest == ':' ? rest + 1 : rest, libraries()) == 0;
+}
+
+std::size_t child_environment::build(char** entries, char* preload) const {
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < count_; ++i)
+    if (!begins_preload(program_[i]) && !is_ours(program_[i])) entries[used++] = program_[i];
+  for (std::size_t i = 0; i < hidden_count; ++i) entries[used++] = hidden[i];
+  entries[used++] = preload;
+  entries[used] = nullptr;
+  return used;
+}
+
+char* const* child_environment::build(void* room) const {
+  auto** entries = static_cast<char**>(room);
+  char* text = reinterpret_cast<char*>(entries + pointers());
+  write_preload(text);
+  build(entries, text);
   return entries;
+}
+
+bool child_environment::added(const char* entry) {
+  for (std::size_t i = 0; i < hidden_count; ++i)
+    if (entry == hidden[i]) return true;
+  return false;
 }
 
 }  // namespace heapledger::probe

@@ -5,19 +5,19 @@
 #include <alloca.h>
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include <cstdarg>
 #include <cstddef>
 
 #include "probe/base/attributes.hpp"
-#include "probe/base/own_memory.hpp"
 #include "probe/hook/child_program.hpp"
+#include "probe/hook/command.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
 #include "probe/hook/fork.hpp"
 #include "probe/hook/next.hpp"
+#include "probe/hook/setenv.hpp"
 
 using namespace heapledger::probe;
 
@@ -30,31 +30,7 @@ constinit struct {
   decltype(&::execveat) execveat;
   decltype(&::posix_spawn) posix_spawn;
   decltype(&::posix_spawnp) posix_spawnp;
-  int (*system)(const char*);
-  FILE* (*popen)(const char*, const char*);
 } real = {};
-
-// libc's system and popen read `environ` themselves, so for the time of the call it is the child's. Should the program
-// have changed it meanwhile, its change stays.
-class shown_environment {
- public:
-  shown_environment() : before_(environ), bytes_(child_environment::bytes(environ)) {
-    if (bytes_ == 0 || (room_ = own_map(bytes_)) == nullptr) return;
-    shown_ = const_cast<char**>(child_environment::build(before_, room_));
-    environ = shown_;
-  }
-  ~shown_environment() {
-    if (room_ == nullptr) return;
-    if (environ == shown_) environ = before_;
-    own_unmap(room_, bytes_);
-  }
-
- private:
-  char** before_;
-  std::size_t bytes_;
-  void* room_ = nullptr;
-  char** shown_ = nullptr;
-};
 
 }  // namespace
 
@@ -67,18 +43,18 @@ void start_exec() {
   look_up_next(real.execveat, "execveat");
   look_up_next(real.posix_spawn, "posix_spawn");
   look_up_next(real.posix_spawnp, "posix_spawnp");
-  look_up_next(real.system, "system");
-  look_up_next(real.popen, "popen");
+  start_commands();
+  start_setenv();
   start_fork();
 }
 
 }  // namespace heapledger::probe
 
 // alloca's room must be the hook's own, so this cannot be a function.
-#define HL_CHILD(is_left_alone, environment)                                                         \
-  if (real.execve == nullptr) start_exec();                                                          \
-  if (const std::size_t bytes = child_environment::bytes(environment); bytes != 0 && !is_left_alone) \
-  environment = child_environment::build(environment, alloca(bytes))
+#define HL_CHILD(is_left_alone, environment)                                            \
+  if (real.execve == nullptr) start_exec();                                             \
+  if (const child_environment child(environment); child.bytes() != 0 && !is_left_alone) \
+  environment = child.build(alloca(child.bytes()))
 
 HL_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
   HL_CHILD(brings_sanitizer(path), environment);
@@ -142,15 +118,4 @@ HL_EXPORT int execle(const char* path, const char* first, ...) {
   char* const* environment = va_arg(list, char* const*);
   va_end(list);
   return execve(path, arguments, environment);
-}
-
-HL_EXPORT int system(const char* command) {
-  if (real.system == nullptr) start_exec();
-  const shown_environment shown;
-  return real.system(command);
-}
-HL_EXPORT FILE* popen(const char* command, const char* mode) {
-  if (real.popen == nullptr) start_exec();
-  const shown_environment shown;
-  return real.popen(command, mode);
 }

@@ -9,6 +9,7 @@
 
 #include "probe/base/attributes.hpp"
 #include "probe/hook/next.hpp"
+#include "probe/hook/shown_environment.hpp"
 #include "probe/pool/pools.hpp"
 #include "probe/watch/control.hpp"
 #include "probe/watch/watch.hpp"
@@ -42,6 +43,7 @@ HL_EXPORT pid_t _Fork() {
   if (child == 0) {
     fork_in_child();
     keep_pools();
+    forget_shown_environment();
   } else {
     const int error = errno;
     fork_in_parent();

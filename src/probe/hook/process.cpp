@@ -26,6 +26,7 @@
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
 #include "probe/hook/self_check.hpp"
+#include "probe/hook/shown_environment.hpp"
 #include "probe/hook/thread_books.hpp"
 #include "probe/pool/pools.hpp"
 #include "probe/pool/sites.hpp"
@@ -195,6 +196,7 @@ namespace {
   begin();
   start_exec();
   start_environment(chosen.follow);
+  start_shown_environment();
   if (now() == stage::keeping && state.check) start_self_check();
   if (now() == stage::keeping && chosen.snapshot_signal != 0) snapshot_at(chosen.snapshot_signal);
 }
