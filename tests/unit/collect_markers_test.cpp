@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "segment_builder.hpp"
+#include "tool/collect/markers.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/profile/payload.hpp"
 #include "wire/snapshot.hpp"
@@ -113,6 +114,21 @@ TEST_F(collect_markers, damaged_books_leave_a_mark) {
   snapshot("beyond the end", 6'000'000'000, books(1, 2));
   builder.markers.back().snapshot_bytes += 1;
   EXPECT_EQ(names(collected()), (strings{"cut", "endless number", "no such account", "good*", "beyond the end"}));
+}
+
+TEST_F(collect_markers, snapshots_without_room_are_marks_and_counted) {
+  snapshot("A", 2'000'000'000, books(1, 2));
+  snapshot("B", 3'000'000'000, books(2, 3));
+  builder.markers.push_back(named("mark", 4'000'000'000));
+  snapshot("C", 5'000'000'000, books(2, 4));
+  auto result = collected();
+  const memory_file file(builder.bytes());
+  result.markers.clear();
+  result.snapshots.clear();
+  add_markers(copy_segment(segment_file(file.path())), {0, 1, 2}, result, 3 * sizeof(stack_change));
+  EXPECT_EQ(names(result), (strings{"A*", "B", "mark", "C"}));
+  EXPECT_EQ(result.profiler.losses["snapshots_full"], 2U);
+  format::check(result);
 }
 
 TEST_F(collect_markers, no_two_snapshots_share_bytes) {

@@ -133,6 +133,15 @@ TEST(ProfileHostile, MemoryIsBounded) {
   EXPECT_EQ(refusal(table(stacks, {{1, numbers(14'000'000, 0)}})), too_much);
 }
 
+// What cannot be read again is not written: whoever wrote it would take the source away.
+TEST(ProfileHostile, TheWriterHasTheBudgetOfTheReader) {
+  const auto bytes = format::memory_bytes(full_profile());
+  const std::string payload = format::encode(full_profile(), bytes);
+  EXPECT_EQ(format::decode(payload, bytes), full_profile());
+  EXPECT_THROW(format::decode(payload, bytes - 1), format::damage);
+  EXPECT_THROW(format::encode(full_profile(), bytes - 1), format::damage);
+}
+
 TEST(ProfileHostile, CountersThatOverflowWhenAddedUp) {
   const std::string root = table(nodes, {{1, {0}}});
   const std::uint64_t most = 1ULL << 59;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tool/collect/times.hpp"
+#include "tool/profile/payload.hpp"
 #include "wire/snapshot.hpp"
 
 namespace heapledger::collect {
@@ -141,14 +142,24 @@ class snapshot_reader {
   stack_list written_;  // in now_
 };
 
+// A quarter of what a reader may take is left for names, which come later.
+std::uint64_t room_for_snapshots(const profile& beside) {
+  constexpr std::uint64_t most = format::max_memory_bytes / 2;
+  constexpr std::uint64_t most_with_stacks = most + most / 2;
+  return std::min(most, most_with_stacks - std::min(most_with_stacks, format::memory_bytes(beside)));
+}
+
 }  // namespace
 
-void add_markers(const segment_copy& segment, const std::vector<std::uint32_t>& stack_ids, profile& to) {
+void add_markers(const segment_copy& segment, const std::vector<std::uint32_t>& stack_ids, profile& to,
+                 std::optional<std::uint64_t> room_bytes) {
   auto found = find_all(segment);
   if (found.empty()) return;
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.marker.monotonic_ns < b.marker.monotonic_ns; });
   snapshot_reader reader(stack_ids, to);
+  std::uint64_t room = room_bytes ? *room_bytes : room_for_snapshots(to);
+  std::uint64_t left_out = 0;
   for (const auto& [marker, books] : found) {
     marker_info info;
     info.time_ns = since_start(segment.header, marker.monotonic_ns);
@@ -157,12 +168,21 @@ void add_markers(const segment_copy& segment, const std::vector<std::uint32_t>& 
     if (!is_sound(marker.live_bytes) || !is_sound(marker.live_blocks)) continue;
     info.live_bytes = marker.live_bytes;
     info.live_blocks = marker.live_blocks;
-    if (auto changes = books.empty() ? std::nullopt : reader.read(books)) {
-      info.snapshot = static_cast<std::uint32_t>(to.snapshots.size());
-      to.snapshots.push_back(std::move(*changes));
+    if (left_out != 0) {
+      left_out += books.empty() ? 0 : 1;
+    } else if (auto changes = books.empty() ? std::nullopt : reader.read(books)) {
+      const auto bytes = changes->changes.size() * sizeof(stack_change);
+      if (bytes > room) {
+        ++left_out;
+      } else {
+        room -= bytes;
+        info.snapshot = static_cast<std::uint32_t>(to.snapshots.size());
+        to.snapshots.push_back(std::move(*changes));
+      }
     }
     to.markers.push_back(std::move(info));
   }
+  if (left_out != 0) to.profiler.losses["snapshots_full"] += left_out;
 }
 
 }  // namespace heapledger::collect

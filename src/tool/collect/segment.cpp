@@ -190,7 +190,7 @@ void add_profiler(const segment_copy& segment, const books& sums, profile& to) {
   info.checked_stacks = header.check.stacks;
   info.checked_differences = header.check.differences;
   for (std::size_t i = 0; i < wire::loss_count; ++i)
-    if (header.losses[i] != 0) info.losses[wire::loss_names[i]] = header.losses[i];
+    if (header.losses[i] != 0) info.losses[wire::loss_names[i]] += header.losses[i];
   if (sums.damaged_cells != 0) info.losses["damaged_cells"] = sums.damaged_cells;
 }
 

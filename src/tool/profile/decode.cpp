@@ -7,6 +7,7 @@
 #include "tool/profile/payload.hpp"
 #include "tool/profile/schema.hpp"
 #include "tool/profile/table_reader.hpp"
+#include "tool/profile/weight.hpp"
 
 namespace heapledger::format {
 namespace {
@@ -139,6 +140,7 @@ void spread_scopes(const flat_columns& flat, profile& p, memory_budget& budget) 
     std::uint64_t length = 0;
     std::uint64_t bytes = 0;
   };
+  static_assert(sizeof(path) == scope_path_bytes);
   budget.take(flat.scopes.size() + 1, sizeof(path));
   std::vector<path> paths(flat.scopes.size() + 1);
   for (std::size_t i = 0; i < flat.scopes.size(); ++i) {
@@ -187,10 +189,10 @@ void spread_lives(const flat_columns& flat, profile& p) {
 
 }  // namespace
 
-profile decode(std::string_view payload) {
+profile decode(std::string_view payload, std::uint64_t memory_limit) {
   profile result;
   flat_columns flat;
-  memory_budget budget;
+  memory_budget budget(memory_limit);
   try {
     decoder::read(protozero::pbf_reader(payload.data(), payload.size()), budget,
                   [&](decoder& field) { fields(field, result, flat); });

@@ -7,6 +7,8 @@
 
 #include "tool/profile/payload.hpp"
 #include "tool/profile/schema.hpp"
+#include "tool/profile/table_reader.hpp"
+#include "tool/profile/weight.hpp"
 
 namespace heapledger::format {
 namespace {
@@ -122,11 +124,23 @@ flat_columns flatten(const profile& p) {
   return flat;
 }
 
+std::uint64_t weight(const profile& profile, const flat_columns& flat) {
+  weigher sum;
+  fields(sum, profile, flat);
+  sum.spread(profile, flat);
+  return sum.bytes();
+}
+
 }  // namespace
 
-std::string encode(const profile& profile) {
+std::uint64_t memory_bytes(const profile& profile) {
+  return weight(profile, flatten(profile));
+}
+
+std::string encode(const profile& profile, std::uint64_t memory_limit) {
   check(profile);
   const flat_columns flat = flatten(profile);
+  memory_budget(memory_limit).take(weight(profile, flat));
   std::string payload;
   encoder out(payload);
   fields(out, profile, flat);

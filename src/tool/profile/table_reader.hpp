@@ -19,6 +19,8 @@ namespace heapledger::format {
 // What the decoded profile takes in memory. A small file can describe a huge one; this is where it ends.
 class memory_budget {
  public:
+  explicit memory_budget(std::uint64_t bytes) : left_(bytes) {}
+
   void take(std::uint64_t bytes) {
     if (bytes > left_) throw damage("its contents would take more memory than any real profile");
     left_ -= bytes;
@@ -29,7 +31,7 @@ class memory_budget {
   }
 
  private:
-  std::uint64_t left_ = max_memory_bytes;
+  std::uint64_t left_;
 };
 
 template <class Integer>
