@@ -133,6 +133,28 @@ TEST(ProfileHostile, MemoryIsBounded) {
   EXPECT_EQ(refusal(table(stacks, {{1, numbers(14'000'000, 0)}})), too_much);
 }
 
+TEST(ProfileHostile, ScopesNestedWithoutEnd) {
+  const std::string root = table(nodes, {{1, {0}}});
+  std::string chain;
+  for (std::uint32_t i = 0; i < 64; ++i) chain += scope("s", i);
+  EXPECT_EQ(refusal(root + chain + table(stacks, {{1, {0}}, {3, {64}}})), "");
+  chain += scope("s", 64);
+  EXPECT_EQ(refusal(root + chain + table(stacks, {{1, {0}}, {3, {65}}})),
+            "its scopes are nested deeper than any that heapledger writes");
+}
+
+// 400 bytes of compressed file: a chain of a million nodes, and a hundred thousand stacks at its end.
+TEST(ProfileHostile, ManyStacksOnADeepTree) {
+  numbers parents(1'000'001, 1);
+  parents[0] = 0;
+  numbers leaves(100'000, 0);
+  leaves[0] = zigzag(1'000'000);
+  EXPECT_EQ(refusal(table(nodes, {{1, parents}}) + table(stacks, {{1, numbers(100'000, 0)}, {2, leaves}})),
+            "its stacks together are longer than anything can walk");
+  leaves.resize(1'000);
+  EXPECT_EQ(refusal(table(nodes, {{1, parents}}) + table(stacks, {{1, numbers(1'000, 0)}, {2, leaves}})), "");
+}
+
 // What cannot be read again is not written: whoever wrote it would take the source away.
 TEST(ProfileHostile, TheWriterHasTheBudgetOfTheReader) {
   const auto bytes = format::memory_bytes(full_profile());

@@ -6,12 +6,13 @@
 #include <map>
 #include <utility>
 
+#include "tool/profile/check_depths.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::collect {
 namespace {
 
-constexpr std::size_t deepest = 64;  // names that a path keeps; those further in count for the last of them
+constexpr std::size_t deepest = format::max_scope_depth;  // those further in count for the last of them
 constexpr std::uint64_t most_names = std::uint64_t{1} << 24;
 constexpr std::uint64_t largest = std::uint64_t{1} << 59;
 

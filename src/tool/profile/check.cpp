@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "tool/profile/check_depths.hpp"
 #include "tool/profile/container.hpp"
 #include "tool/profile/payload.hpp"
 
@@ -247,6 +248,7 @@ void check(const profile& profile) {
   check_scope_timeline(profile);
   check_snapshots(profile);
   check_pools(profile);
+  check_depths(profile);
   check_threads(profile);
   check_numbers(profile);
 }
