@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "segment_builder.hpp"
+#include "tool/collect/memory_map.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/profile/payload.hpp"
 
 namespace heapledger::collect {
 namespace {
@@ -127,7 +129,7 @@ TEST(hostile_segment, impossible_numbers_are_left_out_and_counted) {
     auto& cell = builder.accounts[builder.add_account(0)];
     cell.allocations = 1;
     cell.peak_epoch = builder.header.peak_epoch;
-    cell.peak_bytes = INT64_MAX / 4;
+    cell.peak_bytes = std::int64_t{1} << 57;
   }
   builder.accounts[builder.add_account(0)].frees = UINT64_MAX;
   builder.accounts[builder.add_account(0)].freed_bytes = UINT64_MAX / 2;
@@ -137,6 +139,38 @@ TEST(hostile_segment, impossible_numbers_are_left_out_and_counted) {
   EXPECT_EQ(result.totals().allocations, 2u);
   EXPECT_GT(result.totals().peak_bytes, 0);
   EXPECT_EQ(result.profiler.losses.at("damaged_cells"), 8u);
+}
+
+// Between what a process can do and what a reader takes there is no number that blocks the profile.
+TEST(hostile_segment, one_stray_store_does_not_cost_the_profile) {
+  for (int bit = 0; bit < 64; ++bit) {
+    segment_builder builder;
+    builder.accounts[builder.add_account(builder.add_node(0, 0x1000))].allocations = 1;
+    auto& hit = builder.accounts[builder.add_account(builder.add_node(0, 0x2000))];
+    hit.allocations = 1;
+    hit.allocated_bytes = hit.freed_bytes = std::uint64_t{1} << bit;
+    builder.add_thread(7, "hit").allocated_bytes = std::uint64_t{1} << bit;
+    builder.header.large_blocks = std::uint64_t{1} << bit;
+    const memory_file file(builder.bytes());
+    auto result = collect_segment(file.path());
+    EXPECT_NO_THROW(format::encode(result)) << bit;
+    EXPECT_EQ(result.profiler.losses["damaged_cells"], bit > 58 ? 1U : 0U) << bit;
+    EXPECT_EQ(result.profiler.losses["damaged_threads"], bit > 58 ? 1U : 0U) << bit;
+  }
+}
+
+TEST(hostile_segment, a_sample_that_cannot_be_is_none) {
+  const memory_file file(segment_builder().bytes());
+  const segment_file segment(file.path());
+  quick_totals totals;
+  totals.allocations = totals.allocated_bytes = std::uint64_t{1} << 58;
+  EXPECT_TRUE(totals.are_possible());
+  const auto map = to_memory_map({}, segment.header(), totals, 0);
+  profile p;
+  p.memory = map;
+  EXPECT_NO_THROW(format::check(p));
+  totals.freed_bytes = totals.allocated_bytes + 1;
+  EXPECT_FALSE(totals.are_possible());
 }
 
 }  // namespace

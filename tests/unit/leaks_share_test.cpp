@@ -5,11 +5,23 @@
 #include <random>
 #include <utility>
 
+#include "tool/leaks/entry.hpp"
 #include "tool/leaks/share.hpp"
 #include "tool/leaks/survival.hpp"
+#include "tool/profile/payload.hpp"
 
 namespace heapledger::leaks {
 namespace {
+
+TEST(leaks_entry, sizes_stay_within_what_a_profile_holds) {
+  finding found;
+  found.lost.bytes = {1e30, 0, 1e30};
+  found.bytes_per_hour = {1e30, 0, 1e30};
+  found.oldest_s = 1e30;
+  profile p;
+  p.leaks.emplace().entries = {to_entry(found)};
+  EXPECT_NO_THROW(format::check(p));
+}
 
 TEST(leaks_share, agrees_with_published_clopper_pearson_limits) {
   // R: binom.test(x, n)$conf.int

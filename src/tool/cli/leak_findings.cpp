@@ -11,18 +11,18 @@
 #include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/segment.hpp"
+#include "tool/leaks/entry.hpp"
+#include "tool/profile/saturating.hpp"
 #include "tool/symbolize/symbolize.hpp"
 
 namespace heapledger::cli {
 namespace {
 
 void add(leak_entry& to, const leak_entry& other) {
-  to.bytes += other.bytes;
-  to.bytes_low += other.bytes_low;
-  to.bytes_high += other.bytes_high;
-  to.bytes_per_hour += other.bytes_per_hour;
-  to.bytes_per_hour_low += other.bytes_per_hour_low;
-  to.bytes_per_hour_high += other.bytes_per_hour_high;
+  for (const auto member :
+       {&leak_entry::bytes, &leak_entry::bytes_low, &leak_entry::bytes_high, &leak_entry::bytes_per_hour,
+        &leak_entry::bytes_per_hour_low, &leak_entry::bytes_per_hour_high})
+    to.*member = std::min(to.*member + other.*member, leaks::most_bytes);
   to.blocks += other.blocks;
   to.oldest_age_ns = std::max(to.oldest_age_ns, other.oldest_age_ns);
   to.sampled += other.sampled;
@@ -89,7 +89,7 @@ shown_leaks without_suppressed(const profile& p, const std::vector<leaks::suppre
     result.entries.push_back(entry);
     if (entry.verdict != "leak") continue;
     ++result.leaks;
-    result.leaked_bytes += entry.bytes;
+    result.leaked_bytes = saturating_sum(result.leaked_bytes, entry.bytes);
   }
   return result;
 }

@@ -6,8 +6,8 @@
 namespace heapledger::collect {
 namespace {
 
-// Far beyond what a process reaches, and far enough below 2^63 that no sum over all cells leaves its range.
-constexpr std::uint64_t sum_limit = std::uint64_t{1} << 62;
+// Far beyond what a process reaches, and below what the reader of a profile takes.
+constexpr std::uint64_t sum_limit = std::uint64_t{1} << 58;
 
 std::int64_t net_bytes(const wire::cell& cell) {
   return static_cast<std::int64_t>(cell.allocated_bytes - cell.freed_bytes);

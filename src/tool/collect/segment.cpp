@@ -19,6 +19,7 @@
 #include "tool/collect/stack_tree.hpp"
 #include "tool/collect/thread_shares.hpp"
 #include "tool/collect/times.hpp"
+#include "tool/collect/totals.hpp"
 
 namespace heapledger::collect {
 namespace {
@@ -126,10 +127,15 @@ std::vector<std::uint32_t> add_threads(const segment_copy& segment, profile& to)
     if (i == 0 && info.name.empty()) info.name = "(threads without a record)";
     info.start_ns = since_start(segment.header, thread.start_ns);
     if (thread.state == wire::thread_state::ended) info.end_ns = since_start(segment.header, thread.end_ns);
-    info.allocations = thread.allocations;
-    info.frees = thread.frees;
-    info.allocated_bytes = thread.allocated_bytes;
-    info.freed_bytes = thread.freed_bytes;
+    const quick_totals totals{thread.allocations, thread.frees, thread.allocated_bytes, thread.freed_bytes};
+    if (totals.are_possible()) {
+      info.allocations = thread.allocations;
+      info.frees = thread.frees;
+      info.allocated_bytes = thread.allocated_bytes;
+      info.freed_bytes = thread.freed_bytes;
+    } else {
+      ++to.profiler.losses["damaged_threads"];
+    }
     index_of[i] = static_cast<std::uint32_t>(to.threads.size());
     to.threads.push_back(std::move(info));
   }
@@ -197,9 +203,11 @@ void add_profiler(const segment_copy& segment, const books& sums, profile& to) {
 }  // namespace
 
 std::uint64_t tag_bytes_of(const wire::segment_header& header, std::int64_t live_blocks) {
+  constexpr std::uint64_t most_blocks = std::uint64_t{1} << 51;
   const auto large_blocks = as_ns(header.large_blocks);
   if (live_blocks <= large_blocks) return 0;
-  return std::min<std::uint64_t>(header.tag_bytes_each, 64) * static_cast<std::uint64_t>(live_blocks - large_blocks);
+  const auto tagged = std::min(static_cast<std::uint64_t>(live_blocks - large_blocks), most_blocks);
+  return std::min<std::uint64_t>(header.tag_bytes_each, 64) * tagged;
 }
 
 profile to_profile(const segment_copy& segment) {

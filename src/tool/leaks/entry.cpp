@@ -25,17 +25,21 @@ std::int64_t whole_number(double value) {
   return static_cast<std::int64_t>(std::llround(std::clamp(value, 0.0, 4e18)));
 }
 
+std::int64_t whole_bytes(double value) {
+  return std::min(whole_number(value), most_bytes);
+}
+
 leak_entry to_entry(const finding& found) {
   leak_entry entry;
   entry.stack = found.account;
   entry.verdict = name_of(found.says);
   if (found.says == verdict::leak) entry.witnesses.emplace_back("stale");
-  entry.bytes = whole_number(found.lost.bytes.value);
-  entry.bytes_low = whole_number(std::floor(found.lost.bytes.low));
-  entry.bytes_high = whole_number(std::ceil(found.lost.bytes.high));
-  entry.bytes_per_hour = whole_number(found.bytes_per_hour.value);
-  entry.bytes_per_hour_low = whole_number(found.bytes_per_hour.low);
-  entry.bytes_per_hour_high = whole_number(found.bytes_per_hour.high);
+  entry.bytes = whole_bytes(found.lost.bytes.value);
+  entry.bytes_low = whole_bytes(std::floor(found.lost.bytes.low));
+  entry.bytes_high = whole_bytes(std::ceil(found.lost.bytes.high));
+  entry.bytes_per_hour = whole_bytes(found.bytes_per_hour.value);
+  entry.bytes_per_hour_low = whole_bytes(found.bytes_per_hour.low);
+  entry.bytes_per_hour_high = whole_bytes(found.bytes_per_hour.high);
   entry.blocks = static_cast<std::uint64_t>(whole_number(found.lost.blocks.value));
   entry.oldest_age_ns = whole_number(found.oldest_s * 1e9);
   entry.sampled = found.sampled;

@@ -9,8 +9,10 @@
 
 namespace heapledger::leaks {
 
-// Rounded, and within what an integer holds.
+// Rounded, and within what an integer holds; sizes within what the reader of a profile takes.
 std::int64_t whole_number(double value);
+inline constexpr std::int64_t most_bytes = std::int64_t{1} << 58;
+std::int64_t whole_bytes(double value);
 
 leak_entry to_entry(const finding& found);
 

@@ -48,6 +48,9 @@ constexpr words losses[] = {
      "of blocks that the parent process had allocated before the fork; not counted here."},
     {"damaged_cells", "stack has", "stacks have",
      "numbers that cannot be, and were left out: heapledger's own tables were overwritten. See the errors above."},
+    {"damaged_threads", "thread has", "threads have",
+     "numbers that cannot be, and were left out, as was the timeline from then on: heapledger's own tables were "
+     "overwritten. See the errors above."},
     {"overflow_size", "block was", "blocks were",
      "freed whose end had been overwritten, its size with it: freed bytes are too low. Where the overwriting went "
      "on, the stack is lost as well: such a block counts as live there, and as freed without a stack. See the errors "
