@@ -204,6 +204,8 @@ TEST(ProfileHostile, TimesAndSizesOutOfRange) {
   EXPECT_EQ(refused([](profile& p) { p.timeline[0].time_ns = INT64_MAX; }), "a number of the timeline is out of range");
   EXPECT_EQ(refused([](profile& p) { p.timeline[0].live_bytes = 1LL << 60; }),
             "a number of the timeline is out of range");
+  EXPECT_EQ(refused([](profile& p) { p.leaks->entries.at(0).bytes_per_hour = INT64_MAX; }),
+            "a number of a leak is out of range");
   EXPECT_EQ(refused([](profile& p) { p.memory->other_bytes = INT64_MIN; }),
             "a number of the memory map is out of range");
   EXPECT_EQ(refused([](profile& p) { p.memory_peak->time_ns = INT64_MAX; }),

@@ -53,6 +53,15 @@ profile watched_server() {
   return builder.build();
 }
 
+TEST(report_leaks, sums_of_hostile_sizes_end_at_the_largest_number) {
+  auto p = watched_server();
+  p.leaks->entries[0].bytes = p.leaks->entries[0].bytes_per_hour = std::int64_t{1} << 59;
+  p.leaks->entries.resize(1);
+  p.leaks->entries.resize(40, p.leaks->entries[0]);
+  EXPECT_NE(leaks_text(p, p.leaks->entries, {}).find("LEAKS at 40 places: about 8.0 EiB so far"), std::string::npos)
+      << leaks_text(p, p.leaks->entries, {}).substr(0, 400);
+}
+
 TEST(report_leaks, chunks_of_a_pool_have_its_name_and_their_place) {
   auto p = watched_server();
   p.pools = {{.name = "requests"}};

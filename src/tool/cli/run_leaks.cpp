@@ -12,6 +12,7 @@
 #include "tool/collect/watch_wish.hpp"
 #include "tool/leaks/witness.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/profile/saturating.hpp"
 #include "tool/report/leaks_text.hpp"
 #include "tool/report/units.hpp"
 
@@ -115,7 +116,7 @@ void run_leak_watch::read(const written_profile& written, const profile& of) {
   if (!of.leaks) return;
   const auto shown = without_suppressed(of, known_);
   places_ += shown.leaks;
-  bytes_ += shown.leaked_bytes;
+  bytes_ = saturating_sum(bytes_, shown.leaked_bytes);
   if (!file_.empty() && shown.leaked_bytes <= most_bytes_) return;
   most_bytes_ = shown.leaked_bytes;
   file_ = written.file;

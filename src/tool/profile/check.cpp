@@ -221,7 +221,9 @@ void check_numbers(const profile& p) {
     check_values("the leak watch", max_time_ns, {p.leaks->since_realtime_ns, p.leaks->duration_ns});
     for (const auto& leak : p.leaks->entries) {
       check_values("a leak", max_time_ns, {leak.oldest_age_ns});
-      check_values("a leak", max_bytes, {leak.bytes, leak.bytes_low, leak.bytes_high});
+      check_values("a leak", max_bytes,
+                   {leak.bytes, leak.bytes_low, leak.bytes_high, leak.bytes_per_hour, leak.bytes_per_hour_low,
+                    leak.bytes_per_hour_high});
       if (!leak.pool) continue;
       check_index(*leak.pool, p.pools.size(), "a leak's pool", *leak.pool);
       check_index(leak.node, p.nodes.size(), "a leak's place", leak.node);

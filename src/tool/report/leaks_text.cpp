@@ -9,6 +9,7 @@
 
 #include "tool/analyse/leak_place.hpp"
 #include "tool/analyse/machinery.hpp"
+#include "tool/profile/saturating.hpp"
 #include "tool/report/loss_words.hpp"
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
@@ -130,8 +131,8 @@ void write_leaks(page& page, const profile& p, const leak_info& watch, analyse::
   std::int64_t bytes = 0;
   std::int64_t per_hour = 0;
   for (const auto* leak : leaks) {
-    bytes += leak->bytes;
-    per_hour += leak->bytes_per_hour;
+    bytes = saturating_sum(bytes, leak->bytes);
+    per_hour = saturating_sum(per_hour, leak->bytes_per_hour);
   }
   page.blank();
   page.line(fmt::format("LEAKS at {}: about {} so far, {} an hour", counted(leaks.size(), "place", "places"),
