@@ -48,6 +48,17 @@ TEST(function_name, returns_what_does_not_scan_whole) {
   EXPECT_EQ(qualified_name("a<b"), "a<b");
 }
 
+// Megabytes of this took minutes.
+TEST(function_name, takes_a_hostile_name_for_what_its_beginning_is) {
+  std::string name;
+  while (name.size() < 4 << 20) name += "operator a ";
+  EXPECT_LE(qualified_name(name).size(), 64U << 10);
+  EXPECT_LE(base_name(name).size(), 64U << 10);
+  std::string scopes;
+  while (scopes.size() < 60'000) scopes += "a::";
+  EXPECT_EQ(report::short_function(scopes + "f", 20), "...::a::a::a::a::f");
+}
+
 TEST(function_name, finds_the_base_name) {
   EXPECT_EQ(base_name("void ns::f<int>(char const*) const"), "f");
   EXPECT_EQ(base_name("ns::a::~a()"), "~a");

@@ -6,6 +6,9 @@
 namespace heapledger::analyse {
 namespace {
 
+// To scan takes time that grows with the square of the length, and a profile may hold names of any length.
+constexpr std::size_t longest_scanned = 64 * 1024;
+
 bool is_identifier(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
 }
@@ -108,12 +111,14 @@ std::size_t operator_length(std::string_view name, std::size_t position) {
 }
 
 std::string_view qualified_name(std::string_view function) {
+  function = function.substr(0, longest_scanned);
   const layout parts = scan(function);
   const std::string_view name = function.substr(parts.begin, parts.end - parts.begin);
   return name.empty() ? function : name;
 }
 
 std::string_view base_name(std::string_view function) {
+  function = function.substr(0, longest_scanned);
   const layout parts = scan(function);
   if (parts.base >= parts.end) return function;
   std::string_view base = function.substr(parts.base, parts.end - parts.base);

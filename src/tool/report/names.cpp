@@ -61,17 +61,25 @@ std::string collapse_arguments(std::string_view name, std::size_t kept, std::siz
   return result;
 }
 
-// "a::b::c" without its first scope; empty when there is none outside of brackets.
-std::string_view without_outer_scope(std::string_view name) {
+// "a::b::c" without so many outer scopes that it fits; all that stand outside of brackets when it does not even then.
+std::string without_outer_scopes(std::string name, std::size_t width) {
+  constexpr std::string_view mark = "...::";
+  const std::string_view all = name;
+  std::size_t left = columns(all), begin = 0;
   int depth = 0;
-  for (std::size_t i = 0; i + 2 < name.size(); ++i) {
-    if (analyse::operator_length(name, i) != 0) return {};
-    const char c = name[i];
+  for (std::size_t i = 0; i + 2 < all.size() && left > width; ++i) {
+    if (analyse::operator_length(all, i) != 0) break;
+    const char c = all[i];
     if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
     if (c == '>' || c == ')' || c == '}' || c == ']') --depth;
-    if (depth == 0 && c == ':' && name[i + 1] == ':') return name.substr(i + 2);
+    if (depth != 0 || c != ':' || all[i + 1] != ':') continue;
+    const std::size_t next = i + 2;
+    left -= columns(all.substr(begin, next - begin));
+    if (begin == 0) left += mark.size();
+    begin = next;
+    i = next - 1;
   }
-  return {};
+  return begin == 0 ? name : std::string(mark) + name.substr(begin);
 }
 
 }  // namespace
@@ -89,13 +97,7 @@ std::string short_function(std::string_view function, std::size_t width) {
     }
     name = std::move(collapsed);
   }
-  std::string safe = terminal_text(name);
-  while (columns(safe) > width) {
-    const std::string_view rest =
-        without_outer_scope(safe.starts_with("...::") ? std::string_view(safe).substr(5) : std::string_view(safe));
-    if (rest.empty()) break;
-    safe = "...::" + std::string(rest);
-  }
+  std::string safe = without_outer_scopes(terminal_text(name), width);
   if (columns(safe) > width && safe.ends_with("<...>")) safe.resize(safe.size() - 5);
   return cut_right(safe, width);
 }
