@@ -1,5 +1,6 @@
 // What symbolizing does to a profile as a whole.
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "symbolize_support.hpp"
@@ -60,6 +61,21 @@ TEST_F(symbolize_profile, every_load_of_a_build_keeps_the_advice_until_it_is_fol
     EXPECT_EQ(module.symbol_advice, "no source lines and no inlined functions: build it with -g");
   for (auto& module : made.modules) module.path = fixture("gcc");
   symbolize(made);
+  for (const auto& module : made.modules) EXPECT_EQ(module.symbol_advice, "");
+}
+
+// A hostile profile may have as many modules as it has room for.
+TEST(symbolize_many, modules_do_not_take_the_square_of_their_number) {
+  profile made;
+  for (std::uint32_t i = 0; i < 100'000; ++i) {
+    auto& module = made.modules.emplace_back();
+    module.path = "[" + std::string(40, 'm') + std::to_string(i);
+    module.symbol_advice = "old";
+    made.locations.push_back({0x10, i, {}});
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  symbolize(made);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   for (const auto& module : made.modules) EXPECT_EQ(module.symbol_advice, "");
 }
 

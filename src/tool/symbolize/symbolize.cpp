@@ -24,15 +24,19 @@ struct build {
   std::string other_build_id;  // of the file on disk, when it is not the one that ran
 };
 
+using build_key = std::pair<std::string_view, std::string_view>;
+
+build_key key_of(const module_info& module) {
+  return {module.path, module.build_id};
+}
+
 std::vector<build> group_by_build(const profile& target) {
-  std::map<std::pair<std::string_view, std::string_view>, std::size_t> known;
+  std::map<build_key, std::size_t> known;
   std::vector<build> builds;
   for (std::uint32_t i = 0; i < target.locations.size(); ++i) {
     const auto& place = target.locations[i];
     if (place.module >= target.modules.size()) continue;
-    const auto& module = target.modules[place.module];
-    const std::pair<std::string_view, std::string_view> key(module.path, module.build_id);
-    const auto [entry, is_new] = known.emplace(key, builds.size());
+    const auto [entry, is_new] = known.emplace(key_of(target.modules[place.module]), builds.size());
     if (is_new) builds.push_back({place.module, {}, {}});
     builds[entry->second].locations.emplace_back(place.address, i);
   }
@@ -147,6 +151,7 @@ class symbolizer {
       return each.symbols == module_symbols::functions_only || each.symbols == module_symbols::exports_only ||
              each.symbols == module_symbols::nothing;
     };
+    std::map<build_key, std::string_view> advice_of;
     std::vector<std::string> packages(modules.size());
     if (std::any_of(modules.begin(), modules.end(), incomplete)) packages = symbols::owning_packages(paths);
     for (std::size_t i = 0; i < modules.size(); ++i) {
@@ -155,9 +160,11 @@ class symbolizer {
         modules[i].advice =
             symbols::advice_for(modules[i].symbols, packages[i], one_load.build_id, builds[i].other_build_id);
       }
-      for (auto& load : target_.modules) {
-        if (load.path == one_load.path && load.build_id == one_load.build_id) load.symbol_advice = modules[i].advice;
-      }
+      advice_of.emplace(key_of(one_load), modules[i].advice);
+    }
+    for (auto& load : target_.modules) {
+      const auto advice = advice_of.find(key_of(load));
+      if (advice != advice_of.end()) load.symbol_advice = advice->second;
     }
   }
 
