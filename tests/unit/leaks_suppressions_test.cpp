@@ -49,6 +49,11 @@ TEST(leaks_suppressions, a_bad_line_is_named) {
   EXPECT_EQ(complaint("\n\nleak:"),
             "known.txt:3: the pattern is empty; write what is to match, such as leak:libfoo.so");
   EXPECT_EQ(complaint("leak:*"), "known.txt:1: the pattern is empty; write what is to match, such as leak:libfoo.so");
+  const std::string letters = std::string(76, 'x') + "\xc3\xa9" + std::string(1 << 20, 'y');
+  EXPECT_EQ(complaint(letters.c_str()),
+            "known.txt:1: '" + std::string(76, 'x') + "...' is no suppression; write leak:PATTERN, or # and a comment");
+  EXPECT_EQ(complaint((letters + ":a").c_str()),
+            "known.txt:1: '" + std::string(76, 'x') + "...' is no kind of suppression here; write leak:PATTERN");
   EXPECT_EQ(complaint("leak:\x1b[2J"), "");
   EXPECT_THROW(suppressions::read("/nonexistent/file"), input_error);
   EXPECT_THROW(suppressions::read("/"), input_error);

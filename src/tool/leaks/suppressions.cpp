@@ -22,6 +22,15 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// The file may be no text file at all, and then a line has any length.
+std::string shown(std::string_view text) {
+  constexpr std::size_t most = 80;
+  if (text.size() <= most) return std::string(text);
+  std::size_t end = most - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
 // Greedy from the left: with `*` alone as wildcard, the earliest match of each piece leaves most to the others.
 bool pieces_match(std::string_view pattern, std::string_view name, bool from_begin, bool to_end) {
   for (;;) {
@@ -73,11 +82,12 @@ suppressions suppressions::parse(std::string_view text, std::string_view name) {
     const auto where = fmt::format("{}:{}", name, number);
     const auto colon = line.find(':');
     if (colon == std::string_view::npos)
-      throw input_error(where, fmt::format("'{}' is no suppression", line), "write leak:PATTERN, or # and a comment");
+      throw input_error(where, fmt::format("'{}' is no suppression", shown(line)),
+                        "write leak:PATTERN, or # and a comment");
     const auto kind = trimmed(line.substr(0, colon));
     const auto pattern = trimmed(line.substr(colon + 1));
     if (kind != "leak")
-      throw input_error(where, fmt::format("'{}' is no kind of suppression here", kind), "write leak:PATTERN");
+      throw input_error(where, fmt::format("'{}' is no kind of suppression here", shown(kind)), "write leak:PATTERN");
     if (pattern.empty() || pattern.find_first_not_of("*^$") == std::string_view::npos)
       throw input_error(where, "the pattern is empty", "write what is to match, such as leak:libfoo.so");
     result.patterns_.emplace_back(pattern);
