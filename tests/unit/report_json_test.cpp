@@ -159,6 +159,11 @@ TEST(report_json, hostile_names_stay_valid_json) {
   EXPECT_EQ(report["stacks"][0]["frames"][0]["function"], name);
 }
 
+TEST(report_json, no_control_reaches_a_terminal) {
+  EXPECT_EQ(json_string("a\x7f\xc2\x80\xc2\x9b\xc2\xa0\xc3\xa9\x1b"),
+            "\"a\\u007f\\u0080\\u009b\xc2\xa0\xc3\xa9\\u001b\"");
+}
+
 TEST(report_json, an_empty_profile_is_an_object_too) {
   const json report = parsed({});
   EXPECT_TRUE(report["stacks"].empty());

@@ -8,7 +8,23 @@ namespace heapledger::report {
 
 std::string json_string(std::string_view text) {
   using nlohmann::json;
-  return json(std::string(text)).dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string dumped = json(std::string(text)).dump(-1, ' ', false, json::error_handler_t::replace);
+  // U+007F to U+009F are controls to a terminal, and JSON is looked at in one.
+  std::string result;
+  result.reserve(dumped.size());
+  for (std::size_t i = 0; i < dumped.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(dumped[i]);
+    const auto next = i + 1 < dumped.size() ? static_cast<unsigned char>(dumped[i + 1]) : 0U;
+    if (byte == 0x7f) {
+      result += "\\u007f";
+    } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {
+      result += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else {
+      result += dumped[i];
+    }
+  }
+  return result;
 }
 
 std::string json_seconds(std::int64_t ns) {
