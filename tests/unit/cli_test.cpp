@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "temporary_folder.hpp"
+#include "tool/cli/output_file.hpp"
+
 namespace heapledger {
 namespace {
 
@@ -73,6 +76,20 @@ TEST(cli, help_and_version_go_to_standard_output) {
     EXPECT_NE(result.out.find("heapledger"), std::string::npos) << word;
     EXPECT_EQ(result.err, "") << word;
   }
+}
+
+TEST(cli, output_follows_a_link_to_overwrite) {
+  const temporary_folder folder;
+  const std::string link = folder / "link";
+  std::ofstream(folder / "target") << "old";
+  ASSERT_EQ(symlink("target", link.c_str()), 0);
+  cli::output_file file(link, true);
+  file.write("new");
+  file.finish();
+  EXPECT_TRUE(fs::is_symlink(link));
+  std::string text;
+  std::ifstream(folder / "target") >> text;
+  EXPECT_EQ(text, "new");
 }
 
 TEST(cli, alone_it_says_what_there_is) {

@@ -19,7 +19,7 @@ output_file::output_file(const std::string& path, bool overwrite) : path_(path),
     stream_ = stdout;
   } else if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) {
     if (!overwrite && access(path.c_str(), F_OK) == 0) refuse_existing();
-    file_ = std::make_unique<new_file>(path);
+    file_ = std::make_unique<new_file>(overwrite ? behind_links(path) : path);
   } else {
     stream_ = S_ISDIR(status.st_mode) ? nullptr : std::fopen(path.c_str(), "we");
     if (S_ISDIR(status.st_mode)) errno = EISDIR;

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 
 #include "tool/profile/error.hpp"
 
@@ -115,6 +116,12 @@ void new_file::replace() {
   finish(true);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
   named_ = true;
+}
+
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  const auto target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
 }
 
 void write_to_device(const std::string& path, std::string_view bytes) {

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "tool/profile/container.hpp"
 #include "tool/profile/error.hpp"
@@ -28,13 +27,6 @@ std::string to_bytes(const profile& profile, const std::string& path) {
 
 [[noreturn]] void throw_exists(const std::string& path) {
   throw input_error(path, "the file exists", "choose another name with -o, or overwrite it with -f");
-}
-
-// Replacing a symbolic link would leave the file that it names as it was, under a name that nobody looks at.
-std::string behind_links(const std::string& path) {
-  std::error_code error;
-  const auto target = std::filesystem::canonical(path, error);
-  return error ? path : target.string();
 }
 
 }  // namespace
