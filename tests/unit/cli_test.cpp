@@ -78,6 +78,13 @@ TEST(cli, help_and_version_go_to_standard_output) {
   }
 }
 
+TEST(cli, what_does_not_reach_a_full_disk_is_one_line_and_125) {
+  using words = std::vector<std::string>;
+  for (const auto& command : {words{"--help"}, words{"--version"}, words{"run", "--help"}, words{"ps", "--json"},
+                              words{"doctor"}, words{"doctor", "/bin/true"}})
+    expect_one_line(heapledger_tool(command, "/dev/full"), 125, "cannot write to standard output: No space left");
+}
+
 TEST(cli, output_follows_a_link_to_overwrite) {
   const temporary_folder folder;
   const std::string link = folder / "link";

@@ -1,8 +1,8 @@
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
 
+#include "tool/cli/answer.hpp"
 #include "tool/cli/commands.hpp"
 #include "tool/cli/doctor_checks.hpp"
 #include "tool/report/page.hpp"
@@ -46,7 +46,8 @@ int doctor(const doctor_options& options) {
                    report::padded(report::terminal_text(finding.subject), subject_width) + "  ",
                report::terminal_text(finding.words), state_tone(finding.state));
   }
-  std::fputs(out.c_str(), stdout);
+  print_answer(out);
+  finish_answer();
   return healthy ? 0 : 1;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tool/cli/answer.hpp"
 #include "tool/cli/options.hpp"
 #include "tool/cli/values.hpp"
 
@@ -12,8 +13,12 @@ namespace {
 
 int carry_out(const invocation& invocation) {
   if (const auto* spoken_text = std::get_if<spoken>(&invocation)) {
-    std::FILE* const stream = spoken_text->exit_status == 0 ? stdout : stderr;
-    std::fputs(spoken_text->text.c_str(), stream);
+    if (spoken_text->exit_status == 0) {
+      print_answer(spoken_text->text);
+      finish_answer();
+    } else {
+      std::fputs(spoken_text->text.c_str(), stderr);
+    }
     return spoken_text->exit_status;
   }
   if (const auto* options = std::get_if<run_options>(&invocation)) return run(*options);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "tool/cli/answer.hpp"
 #include "tool/cli/commands.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/programs.hpp"
@@ -70,7 +71,8 @@ int ps(const ps_options& options) {
   for (const auto& program : collect::find_programs())
     if (auto seen = look_at(program)) rows.push_back(std::move(*seen));
   if (options.json) {
-    std::fputs(as_json(rows).c_str(), stdout);
+    print_answer(as_json(rows));
+    finish_answer();
     return 0;
   }
   if (rows.empty()) {
@@ -78,14 +80,16 @@ int ps(const ps_options& options) {
     return 0;
   }
   const auto width = report::style_for(STDOUT_FILENO).width;
-  fmt::print("{:>8}  {:>9}  {:>10}  {:>10}  {:>12}  {}\n", "PID", "RUNNING", "LIVE", "RSS", "BLOCKS", "PROGRAM");
+  print_answer(
+      fmt::format("{:>8}  {:>9}  {:>10}  {:>10}  {:>12}  {}\n", "PID", "RUNNING", "LIVE", "RSS", "BLOCKS", "PROGRAM"));
   for (const auto& each : rows) {
     const auto line =
         fmt::format("{:>8}  {:>9}  {:>10}  {:>10}  {:>12}  {}", each.program.pid, report::seconds_text(each.running_ns),
                     report::bytes_text(each.totals.live_bytes()), report::bytes_text(each.rss_bytes),
                     report::signed_count_text(each.totals.live_blocks()), command_text(each.program));
-    fmt::print("{}\n", ::isatty(STDOUT_FILENO) != 0 ? report::cut_right(line, width) : line);
+    print_answer((::isatty(STDOUT_FILENO) != 0 ? report::cut_right(line, width) : line) + "\n");
   }
+  finish_answer();
   return 0;
 }
 

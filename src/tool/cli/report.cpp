@@ -2,14 +2,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <stdexcept>
 #include <string_view>
 
 #include "tool/analyse/measure.hpp"
 #include "tool/analyse/snapshots.hpp"
+#include "tool/cli/answer.hpp"
 #include "tool/cli/commands.hpp"
 #include "tool/cli/load.hpp"
 #include "tool/cli/newest_profile.hpp"
@@ -22,20 +20,13 @@
 namespace heapledger::cli {
 namespace {
 
-// A full disk must not look like a short report.
-void print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-    throw std::runtime_error(fmt::format("cannot write the report: {}", std::strerror(errno)));
-  }
-}
-
 // Every stack with every frame can be gigabytes, which no reader of JSON takes: said while it is being written.
 class json_out {
  public:
   explicit json_out(std::size_t stacks) : stacks_(stacks) {}
 
   void write(std::string_view text) {
-    print(text);
+    print_answer(text);
     const bool was_much = bytes_ >= much_bytes;
     bytes_ += text.size();
     if (was_much || bytes_ < much_bytes) return;
@@ -81,12 +72,10 @@ int report(const report_options& options) {
     report::write_json(loaded, {by.value_or(analyse::measure::live), options.top},
                        [&](std::string_view text) { out.write(text); });
   } else {
-    print(report::text_report(loaded, {by, options.top, options.depth, options.full_recursion,
-                                       report::style_for(STDOUT_FILENO), options.file}));
+    print_answer(report::text_report(loaded, {by, options.top, options.depth, options.full_recursion,
+                                              report::style_for(STDOUT_FILENO), options.file}));
   }
-  if (std::fflush(stdout) != 0) {
-    throw std::runtime_error(fmt::format("cannot write the report: {}", std::strerror(errno)));
-  }
+  finish_answer();
   return 0;
 }
 
