@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include "full_profile.hpp"
 #include "temporary_folder.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/profile/new_file.hpp"
 #include "tool/profile/read.hpp"
 #include "tool/profile/write.hpp"
 
@@ -150,6 +152,26 @@ TEST_F(ProfileWrite, NothingInconsistentIsWritten) {
                                              "it; please report this as a bug of heapledger");
   }
   EXPECT_TRUE(folder_.names().empty());
+}
+
+TEST_F(ProfileWrite, WhatIsNotCompleteHasNoName) {
+  const int supported = open(folder_.path().c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+  if (supported < 0) GTEST_SKIP() << "this file system has no files without a name";
+  close(supported);
+  for (const bool overwrite : {false, true}) {
+    put(folder_ / "old", "old");
+    new_file file(folder_ / (overwrite ? "old" : "new"));
+    file.write("text");
+    EXPECT_EQ(folder_.names(), names{"old"});
+    if (overwrite) {
+      file.replace();
+    } else {
+      EXPECT_TRUE(file.appear());
+    }
+    EXPECT_EQ(contents(folder_ / (overwrite ? "old" : "new")), "text");
+    std::filesystem::remove(folder_ / "new");
+  }
+  EXPECT_EQ(folder_.names(), names{"old"});
 }
 
 TEST(InputError, IsOneLine) {

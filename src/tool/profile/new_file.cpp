@@ -61,25 +61,50 @@ int write_all(int fd, std::string_view bytes, int signal) {
   return 0;
 }
 
+std::string folder_of(const std::string& path) {
+  return path.substr(0, path.rfind('/') + 1);
+}
+
 std::string temporary_name(const std::string& path, unsigned attempt) {
   static std::atomic<unsigned> serial{0};
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  return fmt::format("{}.heapledger-{}-{}-{}.tmp", folder, getpid(), serial++, attempt);
+  return fmt::format("{}.heapledger-{}-{}-{}.tmp", folder_of(path), getpid(), serial++, attempt);
 }
+
+std::string descriptor_path(int fd) {
+  return fmt::format("/proc/self/fd/{}", fd);
+}
+
+// A file without a name leaves nothing behind, whatever ends the tool. -1 where the file system has none, or /proc is
+// not there to name it.
+int open_nameless(const std::string& path) {
+  const std::string folder = folder_of(path);
+  const int fd = open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (fd < 0 || access(descriptor_path(fd).c_str(), F_OK) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+// The error number, or 0.
+int give_name(int fd, const std::string& path) {
+  const std::string source = descriptor_path(fd);
+  return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+constexpr unsigned last_attempt = 1000;
 
 }  // namespace
 
-new_file::new_file(const std::string& path) : path_(path) {
+new_file::new_file(const std::string& path) : path_(path), fd_(open_nameless(path)) {
   for (unsigned attempt = 0; fd_ < 0; ++attempt) {
     temporary_ = temporary_name(path_, attempt);
     fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd_ < 0 && (errno != EEXIST || attempt == 1000)) fail(errno);
+    if (fd_ < 0 && (errno != EEXIST || attempt == last_attempt)) fail(errno);
   }
 }
 
 new_file::~new_file() {
   if (fd_ >= 0) close(fd_);
-  if (!named_) unlink(temporary_.c_str());
+  if (!named_ && !temporary_.empty()) unlink(temporary_.c_str());
 }
 
 void new_file::fail(int error) const {
@@ -99,6 +124,14 @@ void new_file::finish(bool durable) {
 }
 
 bool new_file::appear() {
+  if (temporary_.empty()) {
+    const int unnamed = give_name(fd_, path_);
+    if (unnamed == EEXIST) return false;
+    if (unnamed != 0) fail(unnamed);
+    named_ = true;
+    finish(false);
+    return true;
+  }
   finish(false);
   int error = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
   if (error == EINVAL || error == ENOSYS) {  // NFS, for one: a second name, then not the first one any more
@@ -111,8 +144,22 @@ bool new_file::appear() {
   return true;
 }
 
+// Only a name can take the place of another one. The writing is on disk by then, so the moment is short.
+void new_file::name_for_a_moment() {
+  fsync(fd_);
+  for (unsigned attempt = 0;; ++attempt) {
+    const std::string name = temporary_name(path_, attempt);
+    const int error = give_name(fd_, name);
+    if (error == EEXIST && attempt < last_attempt) continue;
+    if (error != 0) fail(error);
+    temporary_ = name;
+    return;
+  }
+}
+
 // On disk before the old file is gone: a power failure must not take both.
 void new_file::replace() {
+  if (temporary_.empty()) name_for_a_moment();
   finish(true);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
   named_ = true;

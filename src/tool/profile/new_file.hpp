@@ -1,5 +1,6 @@
-// A file that gets its name only when it is complete. It is written beside its place under a temporary name, with the
-// mode 0666 less the umask, and removed unless appear() or replace() succeeded. Throws input_error.
+// A file that gets its name only when it is complete. Till then it has none, so that a signal leaves nothing behind,
+// or, where the file system needs one, a temporary name beside its place. Its mode is 0666 less the umask; it is
+// removed unless appear() or replace() succeeded. Throws input_error.
 #pragma once
 
 #include <string>
@@ -19,11 +20,12 @@ class new_file {
   void replace();  // takes the place of what has that name
 
  private:
+  void name_for_a_moment();
   void finish(bool durable);
   [[noreturn]] void fail(int error) const;
 
   std::string path_;
-  std::string temporary_;
+  std::string temporary_;  // empty: it has no name
   int fd_ = -1;
   bool named_ = false;
 };
