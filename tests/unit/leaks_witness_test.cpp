@@ -4,9 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <new>
 #include <string>
+#include <thread>
 
 #include "tool/leaks/thread_stop.hpp"
 #include "tool/leaks/witness.hpp"
@@ -72,6 +76,40 @@ TEST(leaks_witness, tells_the_lost_block_from_the_held_one) {
   EXPECT_FALSE(said.unreachable[1]);
   EXPECT_EQ(said.info.unreachable, 1U);
   EXPECT_GT(said.info.searched_bytes, 0U);
+}
+
+// A thread that waits for the child of its vfork does not stop. The other one counts.
+TEST(leaks_witness, goes_on_where_a_thread_cannot_stop) {
+  using clock = std::chrono::steady_clock;
+  void* const shared = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto& steps = *new (shared) std::atomic<int>(0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::thread([&steps] {
+      for (;; ::usleep(1000)) ++steps;
+    }).detach();
+    const timespec long_enough{3, 0};
+    if (::vfork() == 0) {
+      ::nanosleep(&long_enough, nullptr);
+      ::_exit(0);
+    }
+    ::_exit(0);
+  }
+  while (steps < 50) ::usleep(1000);
+  const auto begin = clock::now();
+  const auto said = read_registers(child);
+  const auto took = clock::now() - begin;
+  const int before = steps;
+  ::usleep(100'000);
+  EXPECT_GT(steps, before + 5) << "nobody holds the others any more";
+  EXPECT_LT(took, std::chrono::seconds(1));
+  EXPECT_FALSE(said.obstacle.empty());
+  EXPECT_EQ(read_registers(child).obstacle, said.obstacle) << "and nobody has them: they can be asked again";
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "the child went on as if nothing had been";
+  ::munmap(shared, 4096);
 }
 
 TEST(leaks_witness, says_what_is_in_the_way) {

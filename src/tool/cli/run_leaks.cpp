@@ -79,8 +79,7 @@ void run_leak_watch::ask_and_tell(watched& here) const {
   const auto now_ns = collect::monotonic_ns();
   if (options_.may_stop && now_ns >= here.witness_due_ns) {
     const auto stale = here.watch->stale_blocks().size();
-    if (stale != here.asked_blocks) leaks::ask_witness(*here.watch);
-    here.asked_blocks = stale;
+    if (stale != here.asked_blocks && leaks::ask_witness(*here.watch)) here.asked_blocks = stale;
     here.witness_due_ns = now_ns + std::max(witness_pause_ns, (collect::monotonic_ns() - now_ns) * witness_cost_share);
   }
   if (report_ns_ == 0) return;

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -9,7 +10,10 @@
 
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstring>
+#include <ctime>
+#include <future>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -18,6 +22,9 @@
 
 namespace heapledger::leaks {
 namespace {
+
+// One that waits for a disk, or for the child of a vfork, does not stop before that is over.
+constexpr std::uint64_t longest_stop_ns = 50'000'000;
 
 std::set<pid_t> threads_of(pid_t pid) {
   std::set<pid_t> result;
@@ -39,11 +46,29 @@ std::string obstacle_words(pid_t pid, int error) {
                          collect::read_proc_file("/proc/sys/kernel/yama/ptrace_scope", 16));
 }
 
-// A signal that came meanwhile is given to the thread when it goes on.
-int signal_to_give(int status) {
-  const int signal = WSTOPSIG(status);
-  const bool is_event = status >> 16 != 0;
-  return is_event ? 0 : signal;
+enum class stop_state { not_yet, stopped, gone };
+
+// Looks only: how a child of ours ended is for another to learn. `signal`: one that came meanwhile, which the thread is
+// given when it goes on.
+stop_state stop_state_of(pid_t tid, int& signal) {
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(tid), &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0)
+    return errno == EINTR ? stop_state::not_yet : stop_state::gone;
+  if (info.si_pid == 0) return stop_state::not_yet;
+  if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) return stop_state::gone;
+  const bool is_event = info.si_status >> 8 != 0;
+  signal = is_event ? 0 : info.si_status;
+  return stop_state::stopped;
+}
+
+// Most threads stop within microseconds, and no other may stand still for longer than it has to.
+void wait_a_little(std::uint64_t waited_ns) {
+  if (waited_ns < 200'000) {
+    ::sched_yield();
+  } else {
+    const timespec pause{0, 200'000};
+    ::nanosleep(&pause, nullptr);
+  }
 }
 
 }  // namespace
@@ -61,12 +86,13 @@ std::string why_not_stopped(int error, std::string_view status, std::string_view
   return reason + ": kernel.yama.ptrace_scope forbids it. Be root";
 }
 
-frozen_registers read_registers(pid_t pid) {
-  frozen_registers result;
+namespace {
+
+std::vector<pid_t> seize_threads(pid_t pid, std::string& obstacle) {
   std::vector<pid_t> seized;
   std::set<pid_t> known;
   // Threads may be made while others are seized: until a look finds no new one.
-  for (bool found_new = true; found_new;) {
+  for (bool found_new = true; found_new && obstacle.empty();) {
     found_new = false;
     for (const auto tid : threads_of(pid)) {
       if (!known.insert(tid).second) continue;
@@ -74,40 +100,53 @@ frozen_registers read_registers(pid_t pid) {
         seized.push_back(tid);
         found_new = true;
       } else if (errno != ESRCH) {
-        result.obstacle = obstacle_words(pid, errno);
+        obstacle = obstacle_words(pid, errno);
       }
     }
-    if (!result.obstacle.empty()) break;
   }
+  return seized;
+}
+
+void add_registers(pid_t tid, std::vector<std::uint64_t>& to) {
+  user_regs_struct registers{};
+  iovec into{&registers, sizeof registers};
+  if (::ptrace(PTRACE_GETREGSET, tid, 1 /* NT_PRSTATUS */, &into) != 0) return;
+  const auto* words = reinterpret_cast<const std::uint64_t*>(&registers);
+  to.insert(to.end(), words, words + sizeof registers / sizeof *words);
+}
+
+// In a thread of its own: one that did not stop cannot be let go by name, but is when who seized it ends.
+frozen_registers read_and_end(pid_t pid) {
+  frozen_registers result;
+  const auto seized = seize_threads(pid, result.obstacle);
+  if (!result.obstacle.empty()) return result;
   const auto begin_ns = collect::monotonic_ns();
+  for (const auto tid : seized) ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
   std::vector<std::pair<pid_t, int>> stopped;
-  if (result.obstacle.empty()) {
-    for (const auto tid : seized) ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-    for (const auto tid : seized) {
-      int status = 0;
-      if (::waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status)) continue;
-      user_regs_struct registers{};
-      iovec to{&registers, sizeof registers};
-      if (::ptrace(PTRACE_GETREGSET, tid, 1 /* NT_PRSTATUS */, &to) == 0) {
-        const auto* words = reinterpret_cast<const std::uint64_t*>(&registers);
-        result.words.insert(result.words.end(), words, words + sizeof registers / sizeof *words);
-      }
-      stopped.emplace_back(tid, signal_to_give(status));
+  for (const auto tid : seized) {
+    int signal = 0;
+    auto state = stop_state_of(tid, signal);
+    while (state == stop_state::not_yet && collect::monotonic_ns() - begin_ns < longest_stop_ns) {
+      wait_a_little(collect::monotonic_ns() - begin_ns);
+      state = stop_state_of(tid, signal);
     }
+    if (state == stop_state::not_yet) {
+      result.obstacle = fmt::format("a thread of the program did not stop within {} ms", longest_stop_ns / 1'000'000);
+      break;
+    }
+    if (state == stop_state::gone) continue;
+    add_registers(tid, result.words);
+    stopped.emplace_back(tid, signal);
   }
   for (const auto& [tid, signal] : stopped) ::ptrace(PTRACE_DETACH, tid, nullptr, signal);
   if (result.obstacle.empty()) result.stopped_ns = static_cast<std::int64_t>(collect::monotonic_ns() - begin_ns);
-  for (const auto tid : seized) {
-    bool is_done = false;
-    for (const auto& each : stopped) is_done = is_done || each.first == tid;
-    if (is_done) continue;
-    // Seized and running: it has to stop for a moment to be let go.
-    int status = 0;
-    if (::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) == 0 && ::waitpid(tid, &status, __WALL) == tid &&
-        WIFSTOPPED(status))
-      ::ptrace(PTRACE_DETACH, tid, nullptr, signal_to_give(status));
-  }
   return result;
+}
+
+}  // namespace
+
+frozen_registers read_registers(pid_t pid) {
+  return std::async(std::launch::async, read_and_end, pid).get();
 }
 
 }  // namespace heapledger::leaks

@@ -1,4 +1,5 @@
-// Stops all threads of a process for a moment, to read their registers.
+// Stops all threads of a process for a moment, to read their registers. The moment ends after 50 ms, whatever some
+// thread is at; then nothing is known.
 #pragma once
 
 #include <sys/types.h>

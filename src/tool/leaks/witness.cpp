@@ -188,13 +188,14 @@ witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block>
   return result;
 }
 
-void ask_witness(watcher& watch) {
+bool ask_witness(watcher& watch) {
   const auto blocks = watch.stale_blocks();
-  if (blocks.empty()) return;
+  if (blocks.empty()) return true;
   const auto& answer = watch.answer();
   const address_range slots{answer.base, answer.base + std::uint64_t{answer.slot_limit} * wire::watch_slot_bytes};
   const auto said = find_unreachable(watch.pid(), blocks, slots, watch.slots_now());
   watch.set_witness(said.info, said.unreachable, blocks);
+  return said.info.obstacle.empty();
 }
 
 }  // namespace heapledger::leaks

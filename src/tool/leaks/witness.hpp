@@ -38,7 +38,7 @@ struct witness_result {
 witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block> blocks, const address_range& slots,
                                 std::span<const collect::watched_slot> records = {});
 
-// Of what the watcher found to leak.
-void ask_witness(watcher& watch);
+// Of what the watcher found to leak. False: there was no answer; there may be one later.
+bool ask_witness(watcher& watch);
 
 }  // namespace heapledger::leaks
