@@ -164,6 +164,24 @@ TEST_F(watch_control_test, counts_that_cannot_be) {
   EXPECT_FALSE(watch.suspect(4000, 1, 1));  // full, as far as it can tell
 }
 
+TEST_F(watch_control_test, regions_that_cannot_be) {
+  builder.change_header = [](wire::segment_header& header) {
+    header.watch_slots = {.offset = std::uint64_t{1} << 40, .capacity = std::uint64_t{1} << 32};
+    header.watch_suspects = {.offset = std::uint64_t{1} << 42, .capacity = std::uint64_t{1} << 32};
+    header.watch.slot_count = 0xffffffff;
+  };
+  const auto file = make();
+  {
+    watch_control watch(file.path());
+    ASSERT_LE(watch.answer().slot_count, wire::watch_slot_capacity);
+    EXPECT_THROW(watch.slots(), input_error) << "the file ends before";
+  }
+  const std::uint32_t most = 0xffffffff;
+  constexpr auto at = offsetof(wire::segment_header, watch_asked) + offsetof(wire::watch_request, suspect_count);
+  ASSERT_EQ(::pwrite(file.fd(), &most, sizeof most, at), static_cast<ssize_t>(sizeof most));
+  EXPECT_THROW(watch_control(file.path()), input_error);
+}
+
 TEST_F(watch_control_test, slots_of_unknown_states_are_left_out) {
   builder.watch_slots.resize(3);
   builder.watch_slots[1].state = wire::watch_slot_state::live;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 
 #include "tool/cli/run_messages.hpp"
 #include "tool/collect/process.hpp"
@@ -69,7 +70,7 @@ void run_leak_watch::look(const collect::process_watch& image, std::uint64_t now
     if (!here.watch || here.is_stopped) return;
     here.has_ended = !here.watch->look(collect::monotonic_ns());
     if (!here.has_ended) ask_and_tell(here);
-  } catch (const input_error& error) {
+  } catch (const std::exception& error) {
     here.trouble = error.what();
   }
 }
@@ -92,20 +93,27 @@ void run_leak_watch::ask_and_tell(watched& here) const {
   std::fputs(text.c_str(), stderr);
 }
 
+leak_info run_leak_watch::found_at_end(const watched& here, const collect::process_watch& image, const profile& of) {
+  if (image.now() == collect::process_watch::state::running)
+    here.watch->stop();
+  else if (!here.is_stopped)
+    here.watch->look_at_end();
+  auto info = here.watch->found();
+  const collect::segment_file file(image.segment_path(), collect::links::refused);
+  name_by_stacks(info, collect::copy_segment(file), of);
+  return info;
+}
+
 void run_leak_watch::complete(const collect::process_watch& image, profile& of) {
   const auto found = watched_.find(image.segment_path());
   if (found == watched_.end()) return;
   auto& here = found->second;
   if (!here.watch && here.trouble.empty()) return;  // the user's `stop` was the first that was heard
   leak_info info;
-  if (here.watch) {
-    if (image.now() == collect::process_watch::state::running)
-      here.watch->stop();
-    else if (!here.is_stopped)
-      here.watch->look_at_end();
-    info = here.watch->found();
-    const collect::segment_file file(image.segment_path(), collect::links::refused);
-    name_by_stacks(info, collect::copy_segment(file), of);
+  try {
+    if (here.watch) info = found_at_end(here, image, of);
+  } catch (const std::exception& error) {  // the profile is worth more than what it says of leaks
+    here.trouble = error.what();
   }
   if (!here.trouble.empty()) info.obstacle = "The watch broke off: " + here.trouble;
   of.leaks = std::move(info);

@@ -42,6 +42,7 @@ class run_leak_watch {
              leaks::earlier_blocks earlier) const;
   void heed_user(watched& here, const collect::process_watch& image) const;
   void ask_and_tell(watched& here) const;
+  static leak_info found_at_end(const watched& here, const collect::process_watch& image, const profile& of);
 
   leak_watch_options options_;
   bool from_the_start_;

@@ -20,8 +20,24 @@ constexpr std::size_t request_offset = offsetof(wire::segment_header, watch_aske
 constexpr std::size_t answer_offset = offsetof(wire::segment_header, watch);
 constexpr std::uint32_t marks_step = 1024;
 
+// The header may claim any room, and its counts are the program's to write.
+std::uint64_t slots_room(const wire::segment_header& header) {
+  return std::min(header.watch_slots.capacity, wire::watch_slot_capacity);
+}
+std::uint64_t suspects_room(const wire::segment_header& header) {
+  return std::min(header.watch_suspects.capacity, wire::watch_suspect_capacity);
+}
+
 std::uint32_t at_most(std::uint32_t value, std::uint64_t limit) {
   return value < limit ? value : static_cast<std::uint32_t>(limit);
+}
+
+template <class T>
+std::vector<T> read_array(const segment_file& file, const wire::region& region, std::uint32_t count) {
+  std::vector<T> all(count);
+  if (!file.read_at(region.offset, all.data(), all.size() * sizeof(T)))
+    throw input_error(file.path(), "the segment is cut off where the leak watch is");
+  return all;
 }
 
 [[noreturn]] void fail(const std::string& path, const char* doing) {
@@ -53,7 +69,7 @@ watch_control::watch_control(const std::string& path, links how)
   if (!segment_.read_at(request_offset, &asked_, sizeof asked_)) fail(path, "read the segment");
   const auto& header = segment_.header();
   asked_.mark_count = at_most(asked_.mark_count, header.watch_marks.capacity);
-  asked_.suspect_count = at_most(asked_.suspect_count, header.watch_suspects.capacity);
+  asked_.suspect_count = at_most(asked_.suspect_count, suspects_room(header));
   const auto known = suspects();
   for (std::uint32_t i = 0; i < known.size(); ++i) index_of_.try_emplace(known[i].account, i);
 }
@@ -135,7 +151,7 @@ bool watch_control::suspect(std::uint32_t account, double chance, std::uint32_t 
   if ((account & ~wire::watch_pool_site) >= marks) return false;
   const auto found = index_of_.find(account);
   const std::uint32_t index = found != index_of_.end() ? found->second : asked_.suspect_count;
-  if (index >= header.watch_suspects.capacity) return false;
+  if (index >= suspects_room(header)) return false;
   const std::uint32_t words[2] = {chance_word(chance), chance > 0 ? most : 0};
   const std::uint32_t recorded = chance_word(inclusion);
   if (found != index_of_.end()) {
@@ -188,7 +204,7 @@ bool watch_control::arm(std::span<const wire::watch_arm> wanted) {
 wire::watch_answer watch_control::answer() const {
   wire::watch_answer result{};
   if (!segment_.read_at(answer_offset, &result, sizeof result)) fail(segment_.path(), "read the segment");
-  result.slot_count = at_most(result.slot_count, segment_.header().watch_slots.capacity);
+  result.slot_count = at_most(result.slot_count, slots_room(segment_.header()));
   return result;
 }
 
@@ -202,9 +218,7 @@ bool watch_control::has_armed() const {
 }
 
 std::vector<watched_slot> watch_control::slots() const {
-  std::vector<wire::watch_slot> all(answer().slot_count);
-  if (!segment_.read_at(segment_.header().watch_slots.offset, all.data(), all.size() * sizeof all[0]))
-    fail(segment_.path(), "read the segment");
+  const auto all = read_array<wire::watch_slot>(segment_, segment_.header().watch_slots, answer().slot_count);
   std::vector<watched_slot> used;
   for (std::uint32_t i = 0; i < all.size(); ++i)
     if (all[i].state == wire::watch_slot_state::live || all[i].state == wire::watch_slot_state::apart ||
@@ -214,10 +228,7 @@ std::vector<watched_slot> watch_control::slots() const {
 }
 
 std::vector<wire::watch_suspect> watch_control::suspects() const {
-  std::vector<wire::watch_suspect> all(asked_.suspect_count);
-  if (!segment_.read_at(suspect_offset(0), all.data(), all.size() * sizeof all[0]))
-    fail(segment_.path(), "read the segment");
-  return all;
+  return read_array<wire::watch_suspect>(segment_, segment_.header().watch_suspects, asked_.suspect_count);
 }
 
 wire::watch_suspect watch_control::counters(std::uint32_t account) const {
