@@ -33,6 +33,11 @@ run_leak_watch::run_leak_watch(const leak_watch_options& options, bool from_the_
 
 void run_leak_watch::begin(watched& here, const collect::process_watch& image, std::uint64_t begin_ns,
                            leaks::earlier_blocks earlier) const {
+  // A file in the session's folder may be named after any process: none is stopped and asked that does not use it.
+  const auto& segment = *image.segment();
+  if (static_cast<pid_t>(segment.header().pid) != image.pid() ||
+      collect::find_image(segment) != collect::image_state::running)
+    throw input_error(segment.path(), fmt::format("process {} does not use this segment", image.pid()));
   here.watch.reset();  // it holds the lock
   here.watch = std::make_unique<leaks::watcher>(image.segment_path(), collect::links::refused, image.pid(),
                                                 options_.hunt, begin_ns, earlier);
