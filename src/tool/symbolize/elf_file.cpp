@@ -10,6 +10,8 @@
 #include <array>
 #include <string_view>
 
+#include "tool/collect/elf_begin.hpp"
+
 namespace heapledger::symbols {
 namespace {
 
@@ -48,9 +50,7 @@ std::unique_ptr<elf_file> elf_file::open(const std::string& path, elf_role role)
   if (path.empty() || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return nullptr;
-  struct stat status = {};
-  Elf* elf = nullptr;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+  Elf* elf = begin_elf(fd);
   GElf_Ehdr header;
   if (elf == nullptr || elf_kind(elf) != ELF_K_ELF || gelf_getehdr(elf, &header) == nullptr ||
       !plays(role, header.e_type)) {
