@@ -1,4 +1,5 @@
 // Files that are cut off or damaged: any answer will do, a crash or an endless loop will not.
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -87,6 +88,15 @@ TEST_P(hostile_file, cut_off_while_it_is_read) {
 INSTANTIATE_TEST_SUITE_P(symbolize, hostile_file,
                          testing::Values("gcc", "gcc_dwarf4", "gcc_compressed", "clang_dwarf5", "gcc_no_debug"),
                          [](const auto& tested) { return std::string(tested.param); });
+
+// Twenty thousand units share one list of ranges, at addresses that no code has.
+TEST(symbolize_hostile, ranges_have_one_budget) {
+  if (!has_fixture("many_ranges")) GTEST_SKIP() << "no compiler for this fixture";
+  const std::uint64_t addresses[] = {1, 4096};
+  const auto begin = std::clock();
+  symbolize_file(fixture("many_ranges"), addresses);
+  EXPECT_LT(std::clock() - begin, 10 * CLOCKS_PER_SEC);
+}
 
 }  // namespace
 }  // namespace heapledger::test

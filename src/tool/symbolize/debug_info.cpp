@@ -10,8 +10,7 @@
 namespace heapledger::symbols {
 namespace {
 
-constexpr std::size_t ranges_per_unit_limit = 1'000'000;
-constexpr std::size_t ranges_limit = 20'000'000;
+constexpr std::size_t range_budget = 20'000'000;  // of one file: hostile units may share one huge list
 
 bool inside(const std::vector<address_range>& ranges, std::uint64_t address) {
   return ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [address](const address_range& range) {
@@ -56,7 +55,7 @@ void debug_info::index_units(const std::vector<address_range>& executable) {
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
     units_.push_back({die, has_split ? split : die});
     add_ranges(die, units_.size() - 1, executable);
-    if (ranges_.size() > ranges_limit) break;
+    if (ranges_seen_ >= range_budget) break;
   }
   std::sort(ranges_.begin(), ranges_.end(), [](const unit_range& a, const unit_range& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.unit < b.unit;
@@ -69,7 +68,7 @@ void debug_info::add_ranges(Dwarf_Die& die, std::size_t unit, const std::vector<
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
   std::ptrdiff_t offset = 0;
-  for (std::size_t count = 0; count < ranges_per_unit_limit; ++count) {
+  for (; ranges_seen_ < range_budget; ++ranges_seen_) {
     offset = dwarf_ranges(&die, offset, &base, &begin, &end);
     if (offset <= 0) return;
     if (begin < end && inside(executable, begin)) ranges_.push_back({begin, end, unit});

@@ -51,6 +51,7 @@ class debug_info {
   bool alternate_missing_ = false;
   std::vector<unit> units_;
   std::vector<unit_range> ranges_;  // by begin
+  std::size_t ranges_seen_ = 0;
   reach_index reach_;
 };
 
