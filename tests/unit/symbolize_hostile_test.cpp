@@ -1,4 +1,8 @@
 // Files that are cut off or damaged: any answer will do, a crash or an endless loop will not.
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <ctime>
 #include <fstream>
 #include <iterator>
@@ -96,6 +100,19 @@ TEST(symbolize_hostile, ranges_have_one_budget) {
   const auto begin = std::clock();
   symbolize_file(fixture("many_ranges"), addresses);
   EXPECT_LT(std::clock() - begin, 10 * CLOCKS_PER_SEC);
+}
+
+// Opening a device, or a pipe, does something to it.
+TEST(symbolize_hostile, only_regular_files_are_opened) {
+  const scratch_folder scratch;
+  const auto path = (scratch.path() / "pipe").string();
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  ASSERT_GE(::inotify_add_watch(watch, path.c_str(), IN_OPEN), 0);
+  EXPECT_EQ(symbols::elf_file::open(path), nullptr);
+  char event[4096];
+  EXPECT_EQ(::read(watch, event, sizeof event), -1) << "it was opened";
+  ::close(watch);
 }
 
 }  // namespace

@@ -47,7 +47,9 @@ std::string to_hex(const void* bytes, std::size_t size) {
 }
 
 std::unique_ptr<elf_file> elf_file::open(const std::string& path, elf_role role) {
+  struct stat status = {};
   if (path.empty() || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;  // to open a device may do things
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return nullptr;
   Elf* elf = begin_elf(fd);
