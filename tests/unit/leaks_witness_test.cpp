@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -110,6 +111,29 @@ TEST(leaks_witness, goes_on_where_a_thread_cannot_stop) {
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0) << "the child went on as if nothing had been";
   ::munmap(shared, 4096);
+}
+
+TEST(leaks_witness, slots_at_the_end_of_all_addresses_are_read_once) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    ::pause();
+    ::_exit(0);
+  }
+  const watcher::stale_block blocks[] = {{1, 4096, 64}};
+  std::vector<collect::watched_slot> records(1000);
+  for (auto& each : records) {
+    each.record.state = wire::watch_slot_state::apart;
+    each.record.address = UINT64_MAX - (std::uint64_t{1} << 19);
+    each.record.bytes = std::uint64_t{1} << 18;
+  }
+  for (const address_range slots : {address_range{1, 1}, address_range{UINT64_MAX - (1 << 20), UINT64_MAX}}) {
+    ::alarm(60);
+    find_unreachable(child, blocks, slots, records);
+    ::alarm(0);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(leaks_witness, says_what_is_in_the_way) {

@@ -20,6 +20,7 @@ constexpr std::size_t piece_bytes = 1 << 20;
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t maps_limit = std::size_t{64} << 20;
 constexpr std::uint64_t block_limit = std::uint64_t{64} << 20;  // none that is watched is larger
+constexpr std::uint64_t slots_limit = wire::watch_slot_capacity * wire::watch_slot_bytes;
 constexpr int searches = 2;
 
 // A stretch of one file in the program's memory.
@@ -80,14 +81,23 @@ class searcher {
   std::uint64_t searched_bytes() const { return searched_bytes_; }
   bool lacks_slots() const { return lacks_slots_; }
 
-  void search(const memory_parts& parts, std::span<const collect::watched_slot> slots) {
+  void search(const memory_parts& parts, const address_range& slots, std::span<const collect::watched_slot> records) {
     for (const auto& part : parts.plain) read_range(part);
     for (const auto& part : parts.apart) read_present(part);
-    for (const auto& slot : slots) {
-      const auto& record = slot.record;
-      const auto bytes = std::min<std::uint64_t>(record.bytes, block_limit);
-      if (record.state == wire::watch_slot_state::apart) read_range({record.address, record.address + bytes});
-      if (record.state != wire::watch_slot_state::live) continue;
+    // The records are the program's: blocks that are apart from each other have no more bytes than the slots.
+    auto left = slots.end > slots.start ? std::min(slots.end - slots.start, slots_limit) : 0;
+    for (const auto& each : records) {
+      const auto& record = each.record;
+      const bool is_apart = record.state == wire::watch_slot_state::apart;
+      if (!is_apart && record.state != wire::watch_slot_state::live) continue;
+      const auto bytes = std::min(record.bytes, block_limit);
+      if (record.address < slots.start || record.address >= slots.end) continue;
+      if (bytes > slots.end - record.address || bytes > left) continue;
+      left -= bytes;
+      if (is_apart) {
+        read_range({record.address, record.address + bytes});
+        continue;
+      }
       const auto at = beside(parts, record.address);
       lacks_slots_ = lacks_slots_ || !at;
       if (at) read_range({*at, *at + bytes});
@@ -96,7 +106,8 @@ class searcher {
 
  private:
   void read_range(const address_range& range) {
-    for (auto at = range.start; at < range.end; at += piece_bytes) read_piece(at, range.end);
+    for (auto at = range.start; at < range.end; at += std::min<std::uint64_t>(piece_bytes, range.end - at))
+      read_piece(at, range.end);
   }
 
   // Pages that this process has touched since it was forked: a pointer to a block that is younger can be nowhere else.
@@ -176,7 +187,7 @@ witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block>
     mark_targets(registers.words, ranges, marked);
     searcher memory(pid, ranges, marked);
     const auto parts = parts_of(pid, slots);
-    memory.search(parts, records);
+    memory.search(parts, slots, records);
     result.info.searched_bytes = memory.searched_bytes();
     if (!parts.is_readable || memory.searched_bytes() == 0) result.info.obstacle = "its memory cannot be read";
     if (memory.lacks_slots()) result.info.obstacle = "watched blocks cannot be read without touching them";
