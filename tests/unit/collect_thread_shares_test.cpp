@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "segment_builder.hpp"
 #include "tool/collect/segment.hpp"
 
@@ -76,6 +78,26 @@ TEST_F(collect_thread_shares, what_nobody_speaks_for_is_nobodys) {
   EXPECT_EQ(result.stacks[0].thread, none);
   ASSERT_EQ(result.thread_shares.size(), 1u);
   EXPECT_EQ(result.thread_shares[0].allocations, 10u);
+}
+
+TEST_F(collect_thread_shares, a_cell_of_two_writers_is_nobodys) {
+  book(foreign_cell(), 5);
+  builder.writer_books[0].own_cells = std::uint64_t{7} << 32;
+  const auto result = collected();
+  EXPECT_EQ(result.stacks[0].thread, none);
+  ASSERT_EQ(result.thread_shares.size(), 1u);
+  EXPECT_EQ(result.thread_shares[0].allocations, 10u);
+}
+
+TEST_F(collect_thread_shares, writers_that_all_own_everything_cost_nothing) {
+  builder.writers.resize(60'000);
+  builder.writer_books.resize(builder.writers.size());
+  builder.cells.resize(builder.writers.size() * 8);
+  for (auto& book : builder.writer_books)
+    book = {.thread = 1, .reserved0 = 0, .own_cells = std::uint64_t{builder.cells.size()} << 32};
+  const auto begin = std::clock();
+  EXPECT_EQ(collected().totals().allocations, 10u);
+  EXPECT_LT(std::clock() - begin, 5 * CLOCKS_PER_SEC);
 }
 
 TEST_F(collect_thread_shares, a_hostile_segment_names_nobody) {

@@ -1,24 +1,47 @@
 #include "tool/collect/thread_shares.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "tool/collect/books.hpp"
 
 namespace heapledger::collect {
 namespace {
 
-// Whose the cells are, by index; none: several threads'.
+struct cell_range {
+  std::uint64_t first;
+  std::uint64_t end;
+  std::uint32_t thread;
+};
+
+// Whose the cells are, by index; none: several threads'. What two writers call their own is none's. Ranges that overlap
+// are damage, and cost no more than others: each cell is given to somebody once, and taken away once.
+void assign(std::vector<cell_range> ranges, std::vector<std::uint32_t>& cells) {
+  std::sort(ranges.begin(), ranges.end(), [](const cell_range& a, const cell_range& b) { return a.first < b.first; });
+  std::uint64_t given = 0, taken = 0;  // up to here
+  for (const auto& [first, end, thread] : ranges) {
+    const auto twice = std::min(end, given);
+    for (auto i = std::max(first, given); i < end; ++i) cells[i] = thread;
+    for (auto i = std::max(first, taken); i < twice; ++i) cells[i] = none;
+    given = std::max(given, end);
+    taken = std::max(taken, twice);
+  }
+}
+
+// By account and by cell; none: several threads'.
 class cell_owners {
  public:
   cell_owners(const segment_copy& segment, const std::vector<std::uint32_t>& thread_of)
       : keys_(segment.account_keys), of_cell_(segment.cells.size(), none) {
+    std::vector<cell_range> ranges;
     for (const auto& book : segment.writer_books) {
       const bool is_known = book.thread != wire::several_threads && book.thread != 0 && book.thread <= thread_of.size();
       of_writer_.push_back(is_known ? thread_of[book.thread - 1] : none);
       const std::uint64_t first = book.own_cells & UINT32_MAX;
       const std::uint64_t end = std::min<std::uint64_t>(first + (book.own_cells >> 32), of_cell_.size());
-      for (auto i = first; i < end; ++i) of_cell_[i] = of_writer_.back();
+      if (first < end) ranges.push_back({first, end, of_writer_.back()});
     }
+    assign(std::move(ranges), of_cell_);
   }
 
   std::uint32_t of_account(std::uint32_t account) const {
