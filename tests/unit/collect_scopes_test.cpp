@@ -132,6 +132,17 @@ TEST(collect_scopes, paths_take_bounded_memory) {
   EXPECT_THROW(collected(builder), input_error);
 }
 
+TEST(collect_scopes, kinds_take_bounded_memory) {
+  segment_builder builder;
+  std::uint32_t deep = 0;
+  for (int i = 0; i < 63; ++i) deep = builder.add_scope(deep, std::string(255, 's'));
+  const auto last = builder.scopes.back();
+  EXPECT_EQ(collected(builder).scopes.size(), 63u);
+  builder.scopes.resize(60'000, last);
+  for (std::size_t i = 64; i < builder.scopes.size(); ++i) builder.scopes[i].parent = deep;
+  EXPECT_THROW(collected(builder), input_error);
+}
+
 TEST(analyse_scopes, descendants_add_up) {
   profile p;
   p.nodes.resize(1);

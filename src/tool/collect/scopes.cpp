@@ -13,7 +13,7 @@ namespace heapledger::collect {
 namespace {
 
 constexpr std::size_t deepest = format::max_scope_depth;  // those further in count for the last of them
-constexpr std::uint64_t most_names = std::uint64_t{1} << 24;
+constexpr std::uint64_t most_path_bytes = std::uint64_t{1} << 29;
 constexpr std::uint64_t largest = std::uint64_t{1} << 59;
 
 std::optional<std::int64_t> limit_of(std::int64_t limit) {
@@ -29,10 +29,12 @@ scope_reader::scope_reader(const segment_copy& segment, profile& to) : source_(s
     const auto& scope = segment.scopes[kind];
     auto& path = paths_[kind];
     if (scope.parent < kind) path = paths_[scope.parent];
-    if (path.size() == deepest) continue;
-    path.emplace_back(segment.text(scope.name).substr(0, 255));
+    const bool is_cut = path.size() == deepest;
+    if (!is_cut) path.emplace_back(segment.text(scope.name).substr(0, 255));
+    count(path);
+    if (is_cut) continue;
     to.scopes.push_back(
-        {.path = path,
+        {.path = path_of(kind),
          .opened = scope.opened,
          .closed = scope.closed,
          .refusals = scope.refusals,
@@ -63,10 +65,15 @@ void scope_reader::add_freers(const segment_copy& segment, profile& to) {
   }
 }
 
+void scope_reader::count(const std::vector<std::string>& path) {
+  for (const auto& name : path) path_bytes_ += sizeof name + name.size();
+  if (path_bytes_ > most_path_bytes)
+    throw input_error(
+        fmt::format("{}: damaged segment: too many scopes, or nested too deep in too many stacks", source_));
+}
+
 const std::vector<std::string>& scope_reader::path_of(std::uint32_t kind) {
-  names_asked_ += paths_[kind].size();
-  if (names_asked_ > most_names)
-    throw input_error(fmt::format("{}: damaged segment: scopes are nested too deep in too many stacks", source_));
+  count(paths_[kind]);
   return paths_[kind];
 }
 

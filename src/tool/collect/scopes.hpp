@@ -12,7 +12,8 @@ namespace heapledger::collect {
 
 class scope_reader {
  public:
-  // Fills `scopes` of the profile. A kind whose parent does not stand before it is nobody's child.
+  // Fills `scopes` of the profile. A kind whose parent does not stand before it is nobody's child. Throws input_error
+  // when all paths together are longer than any program's.
   scope_reader(const segment_copy& segment, profile& to);
 
   // Fills `freers`: who freed whose memory.
@@ -24,9 +25,11 @@ class scope_reader {
   const std::vector<std::string>& path_of(std::uint32_t kind);
 
  private:
+  void count(const std::vector<std::string>& path);
+
   const std::string& source_;
   std::vector<std::vector<std::string>> paths_;
-  std::uint64_t names_asked_ = 0;
+  std::uint64_t path_bytes_ = 0;  // of all copies
 };
 
 }  // namespace heapledger::collect
