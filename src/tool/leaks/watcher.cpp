@@ -8,6 +8,7 @@
 #include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/leaks/entry.hpp"
+#include "tool/leaks/present_slots.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::leaks {
@@ -51,16 +52,6 @@ wire::watch_verdict word_of(verdict says) {
       break;
   }
   return wire::watch_verdict::none;
-}
-
-// A block of several slots is touched where any of them is.
-bool any_present(const wire::watch_slot& slot, std::uint32_t index, std::uint64_t base,
-                 const std::vector<bool>& present) {
-  const std::uint64_t last =
-      (slot.address - base + std::max<std::uint64_t>(slot.bytes, 1) - 1) / wire::watch_slot_bytes;
-  for (std::uint64_t each = index; each <= last && each < present.size(); ++each)
-    if (present[each]) return true;
-  return false;
 }
 
 }  // namespace
@@ -151,6 +142,7 @@ bool watcher::look_at_slots(double now_s) {
   const auto present = pages_.present(answer_.base, answer_.slot_count);
   if (present.empty() && answer_.slot_count != 0) return false;
   slots_ = control_.slots();
+  const present_slots pages(answer_.base, present);
   std::vector<slot_view> views;
   left_alone_.clear();
   auto earlier = before.begin();
@@ -175,7 +167,7 @@ bool watcher::look_at_slots(double now_s) {
     view.page.armed = slot.armed_ns != 0;
     view.page.armed_s = seconds(slot.armed_ns);
     // Armed in between: the next look will know.
-    view.page.touched = same && view.page.armed && any_present(slot, index, answer_.base, present);
+    view.page.touched = same && view.page.armed && pages.has(slot, index);
     views.push_back(view);
   }
   hunt_.see_slots(now_s, views);
