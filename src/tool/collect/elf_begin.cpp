@@ -5,7 +5,8 @@
 namespace heapledger {
 namespace {
 
-constexpr off_t largest_read = off_t{1} << 30;  // a sparse file claims any size for nothing
+// Larger files are debug information, mostly: reading a whole one takes as much memory, where a few pages are needed.
+constexpr off_t largest_read = off_t{64} << 20;
 
 }  // namespace
 
