@@ -5,8 +5,7 @@
 namespace heapledger {
 namespace {
 
-// Larger files are debug information, mostly: reading a whole one takes as much memory, where a few pages are needed.
-constexpr off_t largest_read = off_t{64} << 20;
+constexpr off_t largest_read = off_t{1} << 30;  // a sparse file claims any size for nothing
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // Files for libelf, which would rather map them. They are read instead: a linker may write the file anew meanwhile, and
-// what is cut off from a mapping is SIGBUS. Only large files are mapped.
+// what is cut off from a mapping is SIGBUS. Only files too large for memory are mapped.
 #pragma once
 
 #include <libelf.h>
