@@ -9,9 +9,6 @@
 #include <random>
 
 #include "symbolize_support.hpp"
-#include "tool/symbolize/debug_info.hpp"
-#include "tool/symbolize/elf_file.hpp"
-#include "tool/symbolize/symbol_table.hpp"
 
 namespace heapledger::test {
 namespace {
@@ -76,17 +73,6 @@ TEST_P(hostile_file, bits_flipped_in_the_headers) {
     }
     try_file(damaged);
   }
-}
-
-TEST_P(hostile_file, cut_off_while_it_is_read) {
-  const auto path = scratch_.copy(GetParam(), "shrinking");
-  const auto file = symbols::elf_file::open(path);
-  ASSERT_NE(file, nullptr);
-  std::filesystem::resize_file(path, 4096);
-  symbols::symbol_table names;
-  names.add(*file);
-  names.finish();
-  symbols::debug_info::open(*file, file->executable_ranges(), {});
 }
 
 INSTANTIATE_TEST_SUITE_P(symbolize, hostile_file,

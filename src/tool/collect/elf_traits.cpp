@@ -8,8 +8,6 @@
 #include <memory>
 #include <string_view>
 
-#include "tool/collect/elf_begin.hpp"
-
 namespace heapledger {
 namespace {
 
@@ -129,7 +127,7 @@ const char* native_machine() {
 
 std::optional<elf_traits> read_elf_traits(int fd) {
   if (elf_version(EV_CURRENT) == EV_NONE) return std::nullopt;
-  const elf_handle elf(begin_elf(fd), &elf_end);
+  const elf_handle elf(elf_begin(fd, ELF_C_READ_MMAP, nullptr), &elf_end);
   GElf_Ehdr header;
   if (!elf || elf_kind(elf.get()) != ELF_K_ELF || gelf_getehdr(elf.get(), &header) == nullptr) return std::nullopt;
 
