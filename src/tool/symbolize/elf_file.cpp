@@ -50,7 +50,6 @@ std::unique_ptr<elf_file> elf_file::open(const std::string& path, elf_role role)
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;  // to open a device may do things
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return nullptr;
-  struct stat status = {};
   Elf* elf = nullptr;
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
   GElf_Ehdr header;
