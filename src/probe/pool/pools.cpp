@@ -171,7 +171,7 @@ void keep_pools() {
 
 void move_pools() {
   pools_lock = 0;
-  if (pools == nullptr || pool_count == 0) return;
+  if (pools == nullptr) return;
   forget_pool_sites();
   const bool fits = segment.pools.capacity == pool_limit && segment.pool_kinds.capacity == kind_limit;
   if (!fits || !commit(segment.pool_kinds, kind_count) || !commit(segment.pools, pool_count)) {
