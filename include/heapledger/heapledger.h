@@ -127,6 +127,13 @@ typedef void (*heapledger_notify)(void* user, const heapledger_notice* notice);
 void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_notify notify,
                               void (*destroy)(void* user)) HEAPLEDGER_WEAK;
 
+/* The same with a kind: a number that says what `user` is, 0 in heapledger_scope_attach(). Returns only what hangs
+ * there as this kind, else NULL, and then `user` was not attached either. Whoever attaches takes a number of their own,
+ * drawn by chance: a library finds its own objects only. scope.hpp does so, for stop tokens and reactions; a scope on
+ * which something else hangs has none in C++. */
+void* heapledger_scope_attach_as(heapledger_scope scope, uint64_t kind, void* user, heapledger_notify notify,
+                                 void (*destroy)(void* user)) HEAPLEDGER_WEAK;
+
 /* Between these two a scope is not recycled, closed or not, and neither are those above it: what hangs on them stays. 0
  * for a stale handle, which is not to be released. They nest. While a notify function runs its scope is held. Cost:
  * takes a lock. */

@@ -53,6 +53,35 @@ void recycle_what_can_be() {
   }
 }
 
+// What C code hung on a scope is not taken for what C++ hangs there, nor the other way round.
+void attached_in_c(unsigned, unsigned) {
+  static int destroyed = 0;
+  constexpr auto destroy = [](void* user) { destroyed += *static_cast<int*>(user); };
+  int mine = 7, other = 0;
+  {
+    const owned_scope server("server");
+    const owned_scope theirs("theirs", {}, server);
+    CHECK(heapledger_scope_attach(theirs->handle(), &mine, nullptr, destroy) == &mine);
+    CHECK(!theirs->stop_token().stop_possible() && !theirs->exceeded());
+    theirs->request_stop();
+    CHECK(!theirs->at_fraction(0.5, [](scope, usage) {}));
+    CHECK(heapledger_scope_attach(theirs->handle(), &other, nullptr, destroy) == &mine);
+    CHECK(heapledger_scope_attach_as(theirs->handle(), 1, &other, nullptr, destroy) == nullptr);
+    const enter in(theirs);
+    const owned_scope below("below");
+    const std::stop_token asked = below->stop_token();
+    server->request_stop();
+    CHECK(asked.stop_requested());
+  }
+  const owned_scope ours("ours");
+  CHECK(ours->stop_token().stop_possible());
+  CHECK(heapledger_scope_attach(ours->handle(), &other, nullptr, destroy) == nullptr);
+  ours->request_stop();
+  CHECK(ours->stop_token().stop_requested());
+  recycle_what_can_be();
+  CHECK(destroyed == mine);
+}
+
 // A token is asked for while another thread ends the scope, and the next ones.
 void asked_while_it_ends(unsigned count, unsigned) {
   std::atomic<std::uint64_t> latest{0};
@@ -193,6 +222,7 @@ constexpr test::test_case cases[] = {
     {"back_into_closed", back_into_closed},
     {"foreign_outlives", foreign_outlives},
     {"copied_result", copied_result},
+    {"attached_in_c", attached_in_c},
     {"unloaded_before", unloaded, 0},
     {"unloaded_after", unloaded, 1},
 };

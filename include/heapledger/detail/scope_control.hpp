@@ -19,6 +19,17 @@ namespace heapledger {
 
 // What hangs on a scope: made when somebody needs it, gone when the scope is.
 struct scope::control {
+  // What it is made of differs between standard libraries, and one process can have two.
+#ifdef _LIBCPP_ABI_VERSION
+  static constexpr std::uint64_t kind = 0x5c'd1'7a'6e'f0'93'b8'20 + _LIBCPP_ABI_VERSION;
+#else
+  static constexpr std::uint64_t kind = 0x5c'd1'7a'6e'f0'93'b8'10;
+#endif
+  // What hangs on the scope; or nullptr, also where it is somebody else's.
+  static control* of(const scope& which) {
+    return static_cast<control*>(heapledger_scope_attach_as(which.handle(), kind, nullptr, nullptr, nullptr));
+  }
+
   struct pass_on {
     std::stop_source to;
     void operator()() const noexcept {
@@ -42,7 +53,9 @@ struct scope::control {
     if (notice->what == HEAPLEDGER_THRESHOLD && notice->index < 4 && self.reactions[notice->index])
       self.reactions[notice->index](where, where.used());
   }
-  static void destroy(void* user) { delete static_cast<control*>(user); }
+  static void destroy(void* user) {
+    delete static_cast<control*>(user);
+  }
 };
 
 namespace detail {
@@ -117,15 +130,19 @@ inline usage scope::used(int alone) const noexcept {
 }
 
 inline scope::control* scope::controls() const {
-  if (handle_ == 0 || heapledger_scope_attach == nullptr) return nullptr;
-  if (void* known = heapledger_scope_attach(handle_, nullptr, nullptr, nullptr); known != nullptr)
-    return static_cast<control*>(known);
+  if (handle_ == 0 || heapledger_scope_attach_as == nullptr) return nullptr;
+  if (control* known = control::of(*this); known != nullptr) return known;
   const enter outside(process());
   detail::stay_loaded(reinterpret_cast<void*>(control::destroy));
   auto fresh = std::make_unique<control>();
-  if (control* above = parent().controls(); above != nullptr)
-    fresh->from_parent.emplace(above->source.get_token(), control::pass_on{fresh->source});
-  void* const attached = heapledger_scope_attach(handle_, fresh.get(), control::notify, control::destroy);
+  for (scope above = parent(); above.handle_ != 0; above = above.parent()) {
+    if (control* of = above.controls(); of != nullptr) {
+      fresh->from_parent.emplace(of->source.get_token(), control::pass_on{fresh->source});
+      break;
+    }
+  }
+  void* const attached =
+      heapledger_scope_attach_as(handle_, control::kind, fresh.get(), control::notify, control::destroy);
   if (attached == fresh.get()) return fresh.release();
   return static_cast<control*>(attached);
 }
@@ -138,10 +155,10 @@ inline std::stop_token scope::stop_token() const {
 
 inline bool scope::exceeded() const {
   const detail::held_scope held(*this);
-  if (!held) return false;
+  if (!held || heapledger_scope_attach_as == nullptr) return false;
   for (scope at = *this; at.handle_ != 0; at = at.parent()) {
-    const void* known = heapledger_scope_attach(at.handle_, nullptr, nullptr, nullptr);
-    if (known != nullptr && static_cast<const control*>(known)->exceeded.load(std::memory_order_relaxed)) return true;
+    const control* known = control::of(at);
+    if (known != nullptr && known->exceeded.load(std::memory_order_relaxed)) return true;
   }
   return false;
 }

@@ -142,13 +142,20 @@ HL_EXPORT heapledger_scope heapledger_scope_parent(heapledger_scope scope) {
 
 HL_EXPORT void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_notify notify,
                                         void (*destroy)(void* user)) {
+  return heapledger_scope_attach_as(scope, 0, user, notify, destroy);
+}
+
+HL_EXPORT void* heapledger_scope_attach_as(heapledger_scope scope, std::uint64_t kind, void* user,
+                                           heapledger_notify notify, void (*destroy)(void* user)) {
   const booking event(__builtin_dwarf_cfa());
   if (!event) return nullptr;
   lock_guard held(scopes_lock);
   scope_record* record = named(scope);
   if (record == nullptr) return nullptr;
-  if (record->user != nullptr || user == nullptr) return record->user;
+  if (record->user != nullptr) return record->user_kind == kind ? record->user : nullptr;
+  if (user == nullptr) return nullptr;
   record->user = user;
+  record->user_kind = kind;
   record->destroy = destroy;
   __atomic_store_n(&record->notify, reinterpret_cast<scope_notify>(notify), __ATOMIC_RELEASE);
   return user;

@@ -90,6 +90,7 @@ struct alignas(64) scope_record {
   std::uint32_t threshold_count;
   std::int64_t thresholds[threshold_limit];
   void* user;
+  std::uint64_t user_kind;  // who understands it
   scope_notify notify;
   scope_destroy destroy;
 };

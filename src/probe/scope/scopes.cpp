@@ -82,6 +82,7 @@ void begin(scope_record& record, scope_record* parent, const scope_budget& budge
   record.folded = record.below = {};
   record.first_child = record.previous_sibling = nullptr;
   record.user = nullptr;
+  record.user_kind = 0;
   record.notify = nullptr;
   record.destroy = nullptr;
   record.next_sibling = parent != nullptr ? parent->first_child : nullptr;
