@@ -86,9 +86,13 @@ void say_written(std::vector<written_profile> written) {
   }
   std::string biggest;
   for (std::size_t i = 0; i < named_biggest; ++i)
-    biggest += fmt::format("{}{} (peak {})", i == 0 ? "" : ", ", written[i].file, mib(written[i].peak_bytes));
+    biggest += fmt::format("{}{} ({}, peak {})", i == 0 ? "" : ", ", written[i].file, written[i].program,
+                           mib(written[i].peak_bytes));
   say(fmt::format("wrote {} profiles to {}; the biggest: {}; next: {}", written.size(), folders_of(written), biggest,
                   next_command(written[0])));
+  const auto& program = written[0].program;
+  if (std::any_of(written.begin(), written.end(), [&](const auto& one) { return one.program != program; }))
+    say(fmt::format("of {} alone next time: heapledger run --only {} ...", program, shell_word(program)));
 }
 
 void say_own_allocators(const std::vector<written_profile>& written, const std::string& known) {

@@ -1,0 +1,50 @@
+// What `run` says at its end about the profiles it wrote.
+#include "tool/cli/run_messages.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace heapledger::cli {
+namespace {
+
+std::vector<written_profile> profiles(int count, const std::string& program) {
+  std::vector<written_profile> all;
+  for (int i = 0; i < count; ++i)
+    all.push_back({.file = fmt::format("{}.{}.hlp", program, i),
+                   .program = program,
+                   .pid = 100,
+                   .peak_bytes = 1024 * (i + 1),
+                   .exe = {}});
+  return all;
+}
+
+std::string said_of(std::vector<written_profile> written) {
+  testing::internal::CaptureStderr();
+  say_written(std::move(written));
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(run_messages, one_profile_is_one_line) {
+  EXPECT_EQ(said_of(profiles(1, "a b")), "heapledger: wrote a b.0.hlp; next: heapledger report 'a b.0.hlp'\n");
+}
+
+// A version manager's script in front of the program: dozens of shells, and one that is wanted.
+TEST(run_messages, many_programs_name_the_biggest_and_how_to_get_it_alone) {
+  auto all = profiles(20, "bash");
+  all.push_back({.file = "p.hlp", .program = "python3.11", .pid = 7, .peak_bytes = 1 << 20, .exe = {}});
+  EXPECT_EQ(
+      said_of(all),
+      "heapledger: wrote 21 profiles to .; the biggest: p.hlp (python3.11, peak 1.0 MiB), bash.19.hlp (bash, peak "
+      "20.0 KiB), bash.18.hlp (bash, peak 19.0 KiB); next: heapledger report p.hlp\n"
+      "heapledger: of python3.11 alone next time: heapledger run --only python3.11 ...\n");
+}
+
+TEST(run_messages, many_of_one_program_need_no_filter) {
+  EXPECT_EQ(said_of(profiles(20, "make")).find("--only"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heapledger::cli
