@@ -144,6 +144,27 @@ class Leaks(ledger.Case):
         with open("/proc/locks", encoding="ascii") as locks:
             return any("FLOCK" in line and str(pid) in line.split() for line in locks)
 
+    def switches(self, pid):
+        """How often a process has waited for something."""
+        with open(f"/proc/{pid}/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt_switches"))
+
+    def test_stop_waits_for_one_who_is_busy(self):
+        """As with a large program's memory to search, or another one's symbols."""
+        tool, pid = self.start("leaks_steady_small")
+        self.assertEqual(ledger.execute([ledger.BIN, "start", str(pid)]).status, 0)
+        os.kill(tool.pid, signal.SIGSTOP)
+        try:
+            stop = subprocess.Popen([ledger.BIN, "stop", str(pid)], env=ledger.plain_environment(), stderr=subprocess.PIPE)
+            while stop.poll() is None and self.switches(stop.pid) < 520:
+                time.sleep(0.02)  # only spares the processor
+        finally:
+            os.kill(tool.pid, signal.SIGCONT)
+        said = stop.communicate()[1]
+        self.assertEqual((stop.returncode, said.count(b"\n")), (0, 1), said)
+        self.assertIn(b"is not watched any more", said)
+        self.end(tool, pid)
+
     def test_start_and_stop_of_a_watch_from_outside(self):
         """`leaks PID` begins anew, and ends with its report."""
         tool, pid = self.start("leaks_steady_small")

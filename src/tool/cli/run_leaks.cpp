@@ -51,14 +51,23 @@ void run_leak_watch::heed_user(watched& here, const collect::process_watch& imag
   if (now.wish == here.wish) return;
   here.wish = now.wish;
   if (now.wants_watch()) {
+    here.trouble.clear();
     begin(here, image, collect::monotonic_ns(), leaks::earlier_blocks::left_alone);
   } else {
     if (!here.watch || here.is_stopped) return;  // not heeded: who says stop is told that nobody watches
-    if (options_.may_stop) leaks::ask_witness(*here.watch);
-    here.watch->stop();
     here.is_stopped = true;
+    if (here.trouble.empty()) end(here);
   }
   collect::heed_wish(*image.segment(), here.wish);
+}
+
+void run_leak_watch::end(watched& here) const {
+  try {
+    if (options_.may_stop) leaks::ask_witness(*here.watch);
+    here.watch->stop();
+  } catch (const std::exception& error) {
+    here.trouble = error.what();
+  }
 }
 
 void run_leak_watch::look(const collect::process_watch& image, std::uint64_t now_ns) {
@@ -66,13 +75,13 @@ void run_leak_watch::look(const collect::process_watch& image, std::uint64_t now
   const bool is_known = watched_.count(image.segment_path()) != 0;
   if (!is_known && !from_the_start_ && !collect::read_wish(*image.segment()).is_new()) return;
   auto& here = watched_[image.segment_path()];
-  if (here.has_ended || !here.trouble.empty()) return;
+  if (here.has_ended) return;
   try {
     if (!is_known && from_the_start_)
       begin(here, image, options_.after_s > 0 ? now_ns + static_cast<std::uint64_t>(options_.after_s * 1e9) : 0,
             leaks::earlier_blocks::taken_up);
     heed_user(here, image);
-    if (!here.watch || here.is_stopped) return;
+    if (!here.watch || here.is_stopped || !here.trouble.empty()) return;
     here.has_ended = !here.watch->look(collect::monotonic_ns());
     if (!here.has_ended) ask_and_tell(here);
   } catch (const std::exception& error) {

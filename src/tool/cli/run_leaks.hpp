@@ -41,6 +41,7 @@ class run_leak_watch {
   void begin(watched& here, const collect::process_watch& image, std::uint64_t begin_ns,
              leaks::earlier_blocks earlier) const;
   void heed_user(watched& here, const collect::process_watch& image) const;
+  void end(watched& here) const;
   void ask_and_tell(watched& here) const;
   static leak_info found_at_end(const watched& here, const collect::process_watch& image, const profile& of);
 

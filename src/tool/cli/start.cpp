@@ -13,15 +13,19 @@
 namespace heapledger::cli {
 namespace {
 
-// `run` looks every interval, 100 ms where nothing else is said. Counted, not timed: a machine may stop us both.
-bool wait_until_heeded(const collect::segment_file& segment, std::uint32_t wish) {
-  constexpr int waits = 500;
-  for (int wait = 0; wait < waits; ++wait) {
-    if (collect::read_wish(segment).heeded == wish) return true;
+enum class answer { heeded, none, late };
+
+// `run` looks every interval, 100 ms where nothing else is said. Who watches already may be searching the memory of a
+// large program meanwhile. Counted, not timed: a machine may stop us both.
+answer await_answer(const collect::segment_file& segment, std::uint32_t wish) {
+  constexpr int waits = 500, waits_for_watcher = 12'000;
+  for (int wait = 0; wait < waits_for_watcher; ++wait) {
+    if (collect::read_wish(segment).heeded == wish) return answer::heeded;
+    if (wait >= waits && !collect::is_watched(segment)) return answer::none;
     const timespec moment{0, 10'000'000};
     ::nanosleep(&moment, nullptr);
   }
-  return false;
+  return answer::late;
 }
 
 }  // namespace
@@ -30,7 +34,10 @@ int switch_watch(const watch_switch_options& options) {
   const auto program = which_program(options.pid);
   const collect::segment_file segment(program.segment, collect::links::refused);
   const auto wish = collect::add_wish(segment, options.on);
-  if (!wait_until_heeded(segment, wish)) {
+  const auto got = await_answer(segment, wish);
+  if (got == answer::late)
+    throw usage_error(fmt::format("who watches process {} has not answered yet; the wish is noted", program.pid));
+  if (got == answer::none) {
     if (!options.on)
       throw usage_error(
           fmt::format("nobody watches process {0}; to have it watched from now on: heapledger start {0}", program.pid));

@@ -22,4 +22,7 @@ watch_wish read_wish(const segment_file& segment);
 std::uint32_t add_wish(const segment_file& segment, bool watch);
 void heed_wish(const segment_file& segment, std::uint32_t wish);
 
+// Whether a watch has begun and not ended, in whatever process.
+bool is_watched(const segment_file& segment);
+
 }  // namespace heapledger::collect
