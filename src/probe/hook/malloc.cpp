@@ -1,6 +1,7 @@
 // The hooks of the C allocation functions.
 #include <cerrno>
 
+#include "probe/hook/aligned.hpp"
 #include "probe/hook/event.hpp"
 #include "probe/hook/resize.hpp"
 

@@ -4,6 +4,7 @@
 // Then they are passed to the library's own definitions, which do, and end in malloc and free.
 #include <cstdlib>
 
+#include "probe/hook/aligned.hpp"
 #include "probe/hook/change_kind.hpp"
 #include "probe/hook/event.hpp"
 

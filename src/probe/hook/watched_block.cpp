@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "probe/account/errors.hpp"
+#include "probe/hook/aligned.hpp"
 #include "probe/hook/lifetime.hpp"
 
 namespace heapledger::probe {

@@ -1,0 +1,142 @@
+// The free side of event.hpp, off the fast path: whose block it is, and whether the program has written over its tag.
+#include "probe/hook/event.hpp"
+
+#include <unistd.h>
+
+#include "probe/account/errors.hpp"
+#include "probe/account/large_blocks.hpp"
+#include "probe/hook/lifetime.hpp"
+#include "probe/hook/watched_block.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+bool foreign() {
+  count_loss(wire::loss::foreign_frees);
+  return true;
+}
+
+bool inherited(std::size_t bytes) {
+  count_inherited(bytes);
+  return true;
+}
+
+bool release_large(books& own, void* block, block_kind by) {
+  large_block found;
+  if (!take_large(block, found)) return foreign();
+  if (found.birth != state.birth) return inherited(found.bytes);
+  if (found.kind != by) report_error(wire::error_kind::mismatch, found.account);
+  if (HL_UNLIKELY(state.lifetimes)) end_large_life(own, found);
+  book_free(own, found.account, block, found.bytes);
+  return true;
+}
+
+bool known_account(std::uint32_t account) {
+  return segment.header != nullptr && account < __atomic_load_n(&segment.header->account_count, __ATOMIC_ACQUIRE);
+}
+
+// The program wrote past the end of its block. Byte 0 alone broken, the size and the account are still right;
+// broken further, the size is taken to have been all that fits, and counted as unsure.
+void release_overwritten(books& own, void* block, std::size_t usable, const tag found) {
+  std::uint32_t account = found.account();
+  std::size_t slack = found.slack_without_byte_0();
+  const std::size_t room = usable - tag_bytes;
+  const std::size_t largest_glibc_slack = 16 + state.trailer_bytes;
+  const std::size_t largest_slack = next.glibc && largest_glibc_slack < room ? largest_glibc_slack : room;
+  const bool size_known = slack <= largest_slack && known_account(account);
+  if (!size_known) {
+    count_loss(wire::loss::overflow_size);
+    slack = 0;
+    if (!known_account(account)) account = 0;
+  }
+  report_error(wire::error_kind::overflow, account);
+  if (state.lifetimes) lose_life(own);  // what came through to the tag came through the time of birth
+  book_free(own, account, block, room - slack);
+}
+
+bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
+  if (HL_UNLIKELY(is_watched(block))) return release_watched(own, block, by);
+  if (is_bootstrap(block)) return false;
+  if (usable >= large_usable_bytes) return release_large(own, block, by);
+  if (usable < tag_bytes) return foreign();
+  std::uint64_t& word = tag_word(block, usable);
+  const tag found(word, block, state.tag_key);
+  std::size_t bytes;
+  if (found.intact(usable, bytes)) {
+    report_error(wire::error_kind::mismatch, found.account());
+    if (state.lifetimes) end_life(own, found.account(), block, usable, bytes);
+    book_free(own, found.account(), block, bytes);
+    word = ~word;
+  } else if (const tag freed(~word, block, state.tag_key); freed.intact(usable, bytes)) {
+    report_error(wire::error_kind::double_free, freed.account());
+    // the allocator does what it would do without us
+  } else if (inherited_tag(block, usable, bytes)) {
+    inherited(bytes);
+  } else if (found.recognized()) {
+    release_overwritten(own, block, usable, found);
+    word = ~tag::make(block, state.tag_key, 0, 0, by);
+  } else {
+    foreign();
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_beyond_heap(const std::uint64_t& tag) {
+  return next.glibc && &tag == ::sbrk(0);
+}
+
+bool release(books& own, void* block, block_kind by) {
+  const std::size_t usable = usable_size(block);
+  if (HL_UNLIKELY(usable >= large_usable_bytes)) return release_odd(own, block, usable, by);
+  std::uint64_t& word = tag_word(block, usable);
+  if (is_cut_off(word)) return foreign();
+  const tag found(word, block, state.tag_key);
+  std::size_t bytes;
+  if (HL_UNLIKELY(!found.good(by, usable, bytes))) return release_odd(own, block, usable, by);
+  word = ~word;
+  if (HL_UNLIKELY(state.lifetimes)) end_life(own, found.account(), block, usable, bytes);
+  book_free(own, found.account(), block, bytes);
+  return true;
+}
+
+template <block_kind Kind>
+void free_other(books* own, void* block) {
+  const bool pass_on = release(*own, block, Kind);
+  give(own, own->known_generation);
+  if (pass_on) next.free(block);
+}
+
+template <block_kind Kind>
+HL_COLD void free_first(void* block) {
+  bool pass_on = true;
+  {
+    const booking event(__builtin_dwarf_cfa());
+    if (event)
+      pass_on = release(*event, block, Kind);
+    else if (is_watched(block))
+      pass_on = drop_watched(block);
+    else if (is_bootstrap(block))
+      pass_on = false;
+    else
+      count_loss(wire::loss::unbooked);
+  }
+  if (pass_on) next.free(block);
+}
+
+HL_COLD void publish_and_free(books* own, void* block) {
+  publish_live(*own);
+  give(own, own->known_generation);
+  next.free(block);
+}
+
+#define HL_KIND(kind)                            \
+  template void free_other<kind>(books*, void*); \
+  template void free_first<kind>(void*);
+HL_KIND(block_kind::from_malloc)
+HL_KIND(block_kind::from_new)
+HL_KIND(block_kind::from_new_array)
+#undef HL_KIND
+
+}  // namespace heapledger::probe
