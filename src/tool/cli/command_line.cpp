@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tool/cli/help.hpp"
+#include "tool/cli/help_page.hpp"
 #include "tool/cli/suggest.hpp"
 #include "tool/cli/values.hpp"
 
@@ -13,15 +14,6 @@ namespace heapledger::cli {
 namespace {
 
 using words = std::vector<std::string>;
-
-// CLI11's own usage line says OPTIONS and nothing of what a command takes.
-class help_page : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App* app, std::string) const override {
-    return fmt::format("Usage: heapledger {}\n", app->get_footer().empty() ? app->get_name() : app->get_footer());
-  }
-  std::string make_footer(const CLI::App*) const override { return {}; }
-};
 
 std::string purpose_of(const std::string& name) {
   for (const auto& command : commands()) {
@@ -41,15 +33,15 @@ std::string option_of(const CLI::Error& error) {
 command_line::command_line(const std::string& name) : app_(purpose_of(name), name), name_(name) {
   app_.allow_extras();
   app_.set_help_flag("-h,--help", "this text");
-  app_.formatter(std::make_shared<help_page>());
-  app_.get_formatter()->column_width(30);
+  app_.formatter(std::make_shared<help_page>(help_width()));
+  app_.get_formatter()->label("Positionals", "Arguments");
   app_.option_defaults()->take_last();
 }
 
 void command_line::add_debug_path(std::vector<std::string>& folders) {
   app_.add_option("--debug-path", folders, "a folder of debug files; may be repeated")
       ->type_name("DIR")
-      ->check(CLI::ExistingDirectory, "")
+      ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -1,9 +1,13 @@
 #include "tool/cli/help.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+
+#include "tool/cli/help_page.hpp"
+#include "tool/report/page.hpp"
 
 namespace heapledger::cli {
 
@@ -15,7 +19,7 @@ const std::vector<command_entry>& commands() {
       {"top", "[options] [PID | PROFILE]", "live view of a running program"},
       {"diff", "[options] OLD NEW", "what changed; exit 1 when worse than --fail-above"},
       {"leaks", "[options] PROFILE | PID", "what leaks: of a profile, or watched in a running program"},
-      {"export", "--format FORMAT PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
+      {"export", "--format F PROFILE [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
       {"mark", "PID NAME", "name this moment of a running program"},
       {"snapshot", "PID [NAME]", "keep what every stack holds now, to compare"},
       {"start", "PID", "watch a program for leaks from this moment on"},
@@ -31,15 +35,20 @@ bool is_later_command(std::string_view name) {
   return std::find(later.begin(), later.end(), name) != later.end();
 }
 
+std::size_t help_width() {
+  constexpr std::size_t narrowest = 40, widest = 120, in_a_pipe = 80;
+  return std::clamp(report::width_for(STDOUT_FILENO, in_a_pipe), narrowest, widest);
+}
+
 std::string overview_help() {
-  std::string text = "heapledger shows where a program's memory goes: every allocation, exactly.\n\n";
+  const auto width = help_width();
+  std::string text =
+      help_entry("", "heapledger shows where a program's memory goes: every allocation, exactly.", 0, width) + "\n";
   for (const auto& command : commands()) {
-    text += fmt::format("  heapledger {:<40} {}\n", command.name + " " + command.arguments, command.purpose);
+    text += help_entry(fmt::format("  {} {}", command.name, command.arguments), command.purpose, 39, width);
   }
-  text +=
-      "\nheapledger COMMAND --help tells more; heapledger --version, which one this is. Begin with: heapledger run -- "
-      "PROGRAM\n";
-  return text;
+  return text + "\nBegin with: heapledger run -- PROGRAM\n" +
+         help_entry("", "heapledger COMMAND --help tells more; heapledger --version, which one this is.", 0, width);
 }
 
 std::string version_text() {

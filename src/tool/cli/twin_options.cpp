@@ -8,13 +8,14 @@
 
 namespace heapledger::cli {
 
-void twin_options::add(const std::string& names, const std::string& placeholder, const std::string& help,
-                       use_value use) {
+CLI::Option* twin_options::add(const std::string& names, const std::string& placeholder, const std::string& help,
+                               use_value use) {
   auto value = std::make_shared<std::vector<std::string>>();
   CLI::Option* option = line_.app().add_option(names, *value, help)->type_name(placeholder);
   // One value each time: CLI11 would else take every following word, and split one in brackets.
   option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   entries_.push_back({option, std::move(value), std::move(use)});
+  return option;
 }
 
 void twin_options::add_flag(const std::string& names, const std::string& help, use_value use) {

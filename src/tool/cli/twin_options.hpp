@@ -19,7 +19,7 @@ class twin_options {
   // `source` is what the user wrote it for: "--depth" or "HEAPLEDGER_DEPTH".
   using use_value = std::function<void(std::string_view source, const std::string& text)>;
 
-  void add(const std::string& names, const std::string& placeholder, const std::string& help, use_value use);
+  CLI::Option* add(const std::string& names, const std::string& placeholder, const std::string& help, use_value use);
 
   // A flag's text is "1", or how often it was given.
   void add_flag(const std::string& names, const std::string& help, use_value use);

@@ -50,20 +50,17 @@ const char* escape(tone tone) {
 
 }  // namespace
 
-text_style style_for(int fd) {
-  text_style style;
-  const bool terminal = isatty(fd) == 1;
+std::size_t width_for(int fd, std::size_t without_terminal) {
   winsize size{};
   const int asked = std::atoi(std::string(environment("COLUMNS")).c_str());
-  if (asked > 0) {
-    style.width = static_cast<std::size_t>(asked);
-  } else if (terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    style.width = size.ws_col;
-  } else {
-    style.width = width_without_terminal;
-  }
-  style.width = std::clamp(style.width, narrowest, widest);
-  style.colour = terminal && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
+  if (asked > 0) return static_cast<std::size_t>(asked);
+  return isatty(fd) == 1 && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : without_terminal;
+}
+
+text_style style_for(int fd) {
+  text_style style;
+  style.width = std::clamp(width_for(fd, width_without_terminal), narrowest, widest);
+  style.colour = isatty(fd) == 1 && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
   style.unicode = locale_is_utf8();
   return style;
 }

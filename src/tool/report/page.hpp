@@ -18,6 +18,9 @@ struct text_style {
 // is set or TERM is dumb; other than ASCII characters when the locale's are UTF-8.
 text_style style_for(int fd);
 
+// COLUMNS, else the width of the terminal behind `fd`, else what is given.
+std::size_t width_for(int fd, std::size_t without_terminal);
+
 class grid;
 
 enum class tone { plain, bold, faint, alarm };
