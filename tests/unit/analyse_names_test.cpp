@@ -69,25 +69,67 @@ TEST(function_name, finds_the_base_name) {
 }
 
 TEST(machinery, knows_wrappers_from_the_programs_own_code) {
-  for (const char* name :
-       {"malloc", "__libc_malloc", "operator new(unsigned long)", "xmalloc", "g_malloc0", "PyMem_RawMalloc", "xstrdup",
-        "sqlite3MemRealloc", "std::vector<int, std::allocator<int> >::reserve(unsigned long)",
-        "void std::vector<int>::_M_realloc_insert<int>(int&&)",
-        "__gnu_cxx::new_allocator<int>::allocate(unsigned long)", "my::pool_allocator<int>::allocate(unsigned long)",
-        "alloc::raw_vec::RawVec<T,A>::reserve", "__rust_alloc",
-        "<alloc::string::String as core::clone::Clone>::clone"}) {
+  for (const char* name : {"malloc",
+                           "__libc_malloc",
+                           "operator new(unsigned long)",
+                           "xmalloc",
+                           "g_malloc0",
+                           "PyMem_RawMalloc",
+                           "xstrdup",
+                           "sqlite3MemRealloc",
+                           "std::vector<int, std::allocator<int> >::reserve(unsigned long)",
+                           "void std::vector<int>::_M_realloc_insert<int>(int&&)",
+                           "__gnu_cxx::new_allocator<int>::allocate(unsigned long)",
+                           "my::pool_allocator<int>::allocate(unsigned long)",
+                           "sqlite3Malloc",
+                           "sqlite3MallocZero",
+                           "sqlite3DbMallocRawNN",
+                           "sqlite3DbReallocOrFree",
+                           "sqlite3DbStrDup",
+                           "sqlite3_malloc64",
+                           "mallocWithAlarm",
+                           "pcache1Alloc",
+                           "g_malloc0_n",
+                           "g_strdup_printf",
+                           "av_mallocz_array",
+                           "CRYPTO_zalloc",
+                           "zmalloc_usable",
+                           "xmallocz_gently",
+                           "xmalloc_or_die",
+                           "palloc0",
+                           "MemoryContextAlloc"}) {
     EXPECT_TRUE(is_allocation_wrapper(name)) << name;
   }
   for (const char* name : {"main", "allocate_widgets", "ns::malloc_statistics()", "parse(std::vector<int>)",
-                           "stdlike::f()", "ns::operator new_thing()", "strbuf_grow", ""}) {
+                           "stdlike::f()", "ns::operator new_thing()", "strbuf_grow", "malloc_trim",
+                           "sqlite3MallocSize", "callocate", "core::engine::load()", "alloc::arena::grow()", ""}) {
     EXPECT_FALSE(is_allocation_wrapper(name)) << name;
   }
 }
 
+TEST(machinery, knows_the_rust_library_by_name_and_by_file) {
+  for (const char* name :
+       {"alloc::raw_vec::RawVec<T,A>::reserve", "__rust_alloc", "<alloc::string::String as core::clone::Clone>::clone",
+        "<alloc::vec::Vec<u8>>::with_capacity", "core::iter::traits::iterator::Iterator::for_each",
+        "hashbrown::raw::RawTable<T>::reserve"}) {
+    EXPECT_TRUE(is_rust_library(name)) << name;
+  }
+  for (const char* name : {"prog::main", "<prog::item as core::clone::Clone>::clone", "corelib::f", ""})
+    EXPECT_FALSE(is_rust_library(name)) << name;
+  for (const char* file : {"/rustc/59807616e1fa2540/library/core/src/ops/function.rs", "library/alloc/src/slice.rs",
+                           "/rust/deps/hashbrown-0.16.1/src/raw/mod.rs", "/usr/src/rustc-1.63.0/library/std/src/rt.rs"})
+    EXPECT_TRUE(is_rust_library_source(file)) << file;
+  for (const char* file : {"src/main.rs", "library/core/src/engine.cpp", "/home/me/library/std/src/lib.rs", ""})
+    EXPECT_FALSE(is_rust_library_source(file)) << file;
+}
+
 TEST(machinery, knows_start_code) {
-  for (const char* name : {"_start", "__libc_start_main", "start_thread", "clone3",
-                           "std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)()> > >::_M_run()",
-                           "void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void (*&&)())"}) {
+  for (const char* name :
+       {"_start", "__libc_start_main", "start_thread", "clone3",
+        "std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)()> > >::_M_run()",
+        "void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void (*&&)())", "std::rt::lang_start_internal",
+        "std::panic::catch_unwind", "std::sys::backtrace::__rust_begin_short_backtrace::<fn(), ()>",
+        "<fn() as core::ops::function::FnOnce<()>>::call_once"}) {
     EXPECT_TRUE(is_start_code(name)) << name;
   }
   for (const char* name : {"main", "start", "cloned", "my::thread::run()"}) EXPECT_FALSE(is_start_code(name)) << name;

@@ -67,6 +67,48 @@ TEST(sites, of_a_stripped_program_are_its_own_frames) {
   EXPECT_EQ(function_name(p, sites[0].frame), "");
 }
 
+// As rustc 1.95 makes it, with debug information of the program and the library.
+TEST(sites, of_a_rust_program_are_its_own_functions) {
+  const std::string library = "/rustc/59807616/library/";
+  const std::vector<sample_frame> outside = {
+      {"core::ops::function::FnOnce::call_once", library + "core/src/ops/function.rs", 250},
+      {"std::sys::backtrace::__rust_begin_short_backtrace", library + "std/src/sys/backtrace.rs", 166},
+      {"std::rt::lang_start::{{closure}}", library + "std/src/rt.rs", 206},
+      {"core::ops::function::impls::<impl core::ops::function::FnOnce<A> for &F>::call_once",
+       "library/core/src/ops/f.rs", 287},
+      {"std::rt::lang_start_internal", "library/std/src/rt.rs", 171},
+      {"main"},
+      start};
+  std::vector<sample_frame> frames = {
+      {"__rust_alloc"},
+      {"alloc::raw_vec::RawVec<T,A>::with_capacity_in", library + "alloc/src/raw_vec/mod.rs", 20},
+      {"<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec", "library/alloc/src/slice.rs", 448},
+      {"prog::make_item", "prog.rs", 6},
+      {"core::iter::adapters::map::map_fold::{{closure}}", library + "core/src/iter/adapters/map.rs", 88},
+      {"core::iter::traits::iterator::Iterator::fold", library + "core/src/iter/traits/iterator.rs", 2647},
+      {"prog::load", "prog.rs", 7},
+      {"prog::main", "prog.rs", 16}};
+  frames.insert(frames.end(), outside.begin(), outside.end());
+  profile_builder builder;
+  builder.stack(frames, booked(1, 100, 0, 0, 100));
+  const profile p = builder.build();
+  machinery machinery(p);
+  const auto sites = find_sites(p, machinery);
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(largest_way(p, build_callers(p, sites[0], machinery, {})), "prog::make_item < prog::load < prog::main");
+  const auto whole = build_callers(p, sites[0], machinery, {.fold = false});
+  EXPECT_EQ(whole.nodes.size(), 5U);
+}
+
+// Also C++ programs have a namespace core.
+TEST(sites, are_not_taken_for_rust_by_their_namespace) {
+  profile_builder builder;
+  builder.stack({op_new, {"core::engine::load()", "engine.cpp", 9}, main_frame, start}, booked(1, 100, 0, 0, 100));
+  const profile p = builder.build();
+  machinery machinery(p);
+  EXPECT_EQ(function_name(p, find_sites(p, machinery)[0].frame), "core::engine::load()");
+}
+
 TEST(sites, add_up_to_the_totals) {
   const profile p = sample::killed_server();
   machinery machinery(p);

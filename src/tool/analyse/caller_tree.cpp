@@ -98,13 +98,19 @@ caller_tree build_callers(const profile& p, const site& site, machinery& machine
   });
   tree_builder builder(p, options);
   std::vector<frame_ref> left_out;
+  std::vector<frame_ref> kept;
   for (const std::uint32_t index : order) {
     const stack_entry& stack = p.stacks[index];
     const auto frames = expand_stack(p, stack.node, frames_read_per_stack);
     const visible_frames shown = machinery.visible(frames);
     if (index == order.front())
       left_out.assign(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(shown.begin));
-    builder.add(std::span(frames).subspan(shown.begin, shown.end - shown.begin), stack.count);
+    kept.assign(frames.begin() + static_cast<std::ptrdiff_t>(shown.begin),
+                frames.begin() + static_cast<std::ptrdiff_t>(shown.end));
+    // A stack of nothing else is shown as it is.
+    if (options.fold && !kept.empty() && !machinery.is_rust(kept.front()))
+      std::erase_if(kept, [&](const frame_ref& frame) { return machinery.is_rust(frame); });
+    builder.add(kept, stack.count);
   }
   caller_tree tree = builder.finish();
   tree.left_out = std::move(left_out);

@@ -1,96 +1,23 @@
 #include "tool/analyse/machinery.hpp"
 
 #include <algorithm>
-#include <array>
-
-#include "tool/analyse/function_name.hpp"
 
 namespace heapledger::analyse {
 namespace {
 
 constexpr std::size_t nameless_start_frames = 2;  // outermost: _start of a stripped program
-
-template <std::size_t N>
-bool any_prefix(std::string_view name, const std::array<std::string_view, N>& prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); });
-}
-
-template <std::size_t N>
-bool any_suffix(std::string_view name, const std::array<std::string_view, N>& suffixes) {
-  return std::any_of(suffixes.begin(), suffixes.end(), [&](auto suffix) { return name.ends_with(suffix); });
-}
-
-template <std::size_t N>
-bool any_of(std::string_view name, const std::array<std::string_view, N>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// Namespaces of standard libraries, C++ and Rust. "<alloc::" and the like are Rust's trait implementations.
-constexpr std::array<std::string_view, 16> library_scopes = {
-    "std::",   "__gnu_cxx::", "__cxxabiv1::",     "operator new",
-    "alloc::", "core::",      "hashbrown::",      "<alloc::",
-    "<core::", "<std::",      "<hashbrown::",     "__rust_",
-    "__rg_",   "__rdl_",      "heapledger::pool", "heapledger::published"};
-
-// Every C project has its own xmalloc, g_malloc0, PyMem_RawMalloc, sqlite3MemRealloc.
-constexpr std::array<std::string_view, 14> wrapper_endings = {
-    "malloc", "calloc", "realloc", "reallocarray", "memalign", "valloc", "malloc0",
-    "Malloc", "Calloc", "Realloc", "strdup",       "strndup",  "memdup", "_alloc"};
-
-constexpr std::array<std::string_view, 9> wrapper_names = {"aligned_alloc", "asprintf",   "vasprintf",
-                                                           "xasprintf",     "xvasprintf", "allocate",
-                                                           "Allocate",      "wcsdup",     "__cxa_allocate_exception"};
-
-constexpr std::array<std::string_view, 12> start_names = {"_start",
-                                                          "__libc_start_main",
-                                                          "__libc_start_main_impl",
-                                                          "__libc_start_call_main",
-                                                          "clone",
-                                                          "clone3",
-                                                          "__clone",
-                                                          "__clone3",
-                                                          "__clone_internal",
-                                                          "start_thread",
-                                                          "execute_native_thread_routine",
-                                                          "__libc_start_main_alias_1"};
-
-constexpr std::array<std::string_view, 9> start_scopes = {
-    "std::thread::", "std::__invoke",    "std::invoke",           "void std::__invoke", "std::rt::",
-    "std::sys::",    "std::panicking::", "core::ops::function::", "std::jthread::"};
-
-constexpr std::array<std::string_view, 13> runtime_libraries = {
-    "libc.so", "libc-2",   "libstdc++.so", "libgcc_s.so", "ld-linux",     "ld-2",   "libpthread",
-    "libm.so", "libdl.so", "librt.so",     "libc++.so",   "libc++abi.so", "ld-musl"};
+constexpr std::size_t rust_start_frames = 40;     // at most, inlined ones too
 
 }  // namespace
-
-bool is_allocation_wrapper(std::string_view function) {
-  const std::string_view name = qualified_name(function);
-  if (any_prefix(name, library_scopes)) return true;
-  const std::string_view base = base_name(name);
-  return any_suffix(base, wrapper_endings) || any_of(base, wrapper_names);
-}
-
-bool is_start_code(std::string_view function) {
-  return any_of(function, start_names) || any_prefix(qualified_name(function), start_scopes) ||
-         function.find("__rust_begin_short_backtrace") != std::string_view::npos;
-}
-
-bool is_system_runtime(std::string_view module_path) {
-  const std::size_t slash = module_path.rfind('/');
-  return any_prefix(module_path.substr(slash == std::string_view::npos ? 0 : slash + 1), runtime_libraries);
-}
-
-bool is_foreign_source(std::string_view file) {
-  constexpr std::array<std::string_view, 3> folders = {"/usr/include/", "/usr/lib/", "/rustc/"};
-  return any_prefix(file, folders) || file.find("/.cargo/registry/") != std::string_view::npos;
-}
 
 machinery::machinery(const profile& p)
     : profile_(p),
       wrapper_(p.strings.size()),
       foreign_(p.strings.size()),
       start_(p.strings.size()),
+      rust_name_(p.strings.size()),
+      rust_begin_(p.strings.size()),
+      rust_library_file_(p.strings.size()),
       runtime_(p.modules.size()) {}
 
 template <class Judge>
@@ -106,7 +33,19 @@ bool machinery::is_wrapper(const frame_ref& frame) {
   if (frame.symbol == none) return false;
   const auto [function, file, line] = profile_.frames[frame.symbol];
   if (remember(foreign_, file, [&, key = file] { return is_foreign_source(profile_.strings[key]); })) return true;
-  return remember(wrapper_, function, [&, key = function] { return is_allocation_wrapper(profile_.strings[key]); });
+  return remember(wrapper_, function, [&, key = function] { return is_allocation_wrapper(profile_.strings[key]); }) ||
+         is_rust(frame);
+}
+
+// C++ has namespaces core and alloc, too: where the file is known, it decides.
+bool machinery::is_rust(const frame_ref& frame) {
+  if (frame.symbol == none) return false;
+  const auto [function, file, line] = profile_.frames[frame.symbol];
+  const auto of_file = [&, key = file](auto& answers, auto judge) {
+    return remember(answers, key, [&] { return judge(profile_.strings[key]); });
+  };
+  if (file != none) return of_file(rust_library_file_, is_rust_library_source);
+  return remember(rust_name_, function, [&, key = function] { return is_rust_library(profile_.strings[key]); });
 }
 
 bool machinery::is_start(const frame_ref& frame) {
@@ -118,8 +57,20 @@ bool machinery::is_start(const frame_ref& frame) {
   return remember(start_, function, [&] { return is_start_code(profile_.strings[function]); });
 }
 
+// Rust's own backtraces end there, too: what stands farther out starts threads and catches panics.
+std::size_t machinery::end_before_rust_begins(std::span<const frame_ref> stack) {
+  const std::size_t looked_at = std::min(stack.size(), rust_start_frames);
+  for (std::size_t end = stack.size(); end > stack.size() - looked_at; --end) {
+    const frame_ref& frame = stack[end - 1];
+    if (frame.symbol == none) continue;
+    const std::uint32_t function = profile_.frames[frame.symbol].function;
+    if (remember(rust_begin_, function, [&] { return is_rust_begin(profile_.strings[function]); })) return end - 1;
+  }
+  return stack.size();
+}
+
 visible_frames machinery::visible(std::span<const frame_ref> stack) {
-  visible_frames shown{0, stack.size()};
+  visible_frames shown{0, end_before_rust_begins(stack)};
   bool has_started = false;
   for (std::size_t nameless = 0; shown.end > nameless;) {
     const frame_ref& frame = stack[shown.end - 1 - nameless];

@@ -10,14 +10,10 @@
 #include <vector>
 
 #include "tool/analyse/frames.hpp"
+#include "tool/analyse/machinery_names.hpp"
 #include "tool/profile/profile.hpp"
 
 namespace heapledger::analyse {
-
-bool is_allocation_wrapper(std::string_view function);  // malloc, operator new, xstrdup, std::vector<int>::reserve
-bool is_start_code(std::string_view function);          // _start, __libc_start_main, start_thread, std::thread's own
-bool is_system_runtime(std::string_view module_path);   // libc, libstdc++, the loader
-bool is_foreign_source(std::string_view file);          // headers of installed libraries, inlined into the program
 
 struct visible_frames {
   std::size_t begin = 0;  // the first frame that matters
@@ -31,8 +27,11 @@ class machinery {
 
   bool is_wrapper(const frame_ref& frame);
   bool is_start(const frame_ref& frame);
+  // Of Rust's own library. Between two functions of the program stand a dozen of these for one iterator.
+  bool is_rust(const frame_ref& frame);
 
-  // A stack that is nothing but machinery is visible as a whole.
+  // What is left out within is for the caller to ask: is_rust(). A stack that is nothing but machinery is visible as a
+  // whole.
   visible_frames visible(std::span<const frame_ref> stack);
 
   // Index of the first frame that matters, found without expanding the rest of the stack; 0 when none does.
@@ -43,10 +42,15 @@ class machinery {
   template <class Judge>
   static bool remember(std::vector<answer>& answers, std::uint32_t key, Judge&& judge);
 
+  std::size_t end_before_rust_begins(std::span<const frame_ref> stack);
+
   const profile& profile_;
-  std::vector<answer> wrapper_;  // by string
-  std::vector<answer> foreign_;  // by string
-  std::vector<answer> start_;    // by string
+  std::vector<answer> wrapper_;  // by string, as those that follow
+  std::vector<answer> foreign_;
+  std::vector<answer> start_;
+  std::vector<answer> rust_name_;
+  std::vector<answer> rust_begin_;
+  std::vector<answer> rust_library_file_;
   std::vector<answer> runtime_;  // by module
 };
 
