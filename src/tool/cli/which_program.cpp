@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tool/cli/values.hpp"
+#include "tool/profile/error.hpp"
 #include "tool/report/printable.hpp"
 
 namespace heapledger::cli {
@@ -28,14 +29,12 @@ collect::running_program which_program(const std::string& pid) {
   if (!pid.empty()) {
     const auto number = static_cast<pid_t>(number_value("PID", pid, 1, INT32_MAX));
     if (auto program = collect::find_program(number)) return *program;
-    if (!collect::process_exists(number)) throw usage_error(fmt::format("there is no process {}", number));
-    throw usage_error(fmt::format(
-        "process {} is not under heapledger, or not yours to look at; heapledger ps lists those that are", number));
+    collect::refuse_process(number);
   }
   const auto programs = collect::find_programs();
   if (programs.size() == 1) return programs[0];
   if (programs.empty())
-    throw usage_error("no program runs under heapledger here; start one: heapledger run -- PROGRAM");
+    throw input_error("no program runs under heapledger here; start one: heapledger run -- PROGRAM");
   throw usage_error(fmt::format("which of {} programs? Name one by its pid: {}", programs.size(), listed(programs)));
 }
 

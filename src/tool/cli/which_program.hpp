@@ -7,8 +7,8 @@
 
 namespace heapledger::cli {
 
-// Throws usage_error with what to type: no such process, one without heapledger, none at all, or several to choose
-// from.
+// Throws input_error where there is no such process, one without heapledger, or none at all, and usage_error where
+// there are several to choose from.
 collect::running_program which_program(const std::string& pid);  // empty: the only one
 
 }  // namespace heapledger::cli

@@ -64,6 +64,10 @@ std::optional<pid_t> pid_of(std::string_view name) {
   return pid;
 }
 
+bool process_exists(pid_t pid) {
+  return ::kill(pid, 0) == 0 || errno == EPERM;
+}
+
 }  // namespace
 
 std::optional<running_program> find_program(pid_t pid) {
@@ -95,9 +99,15 @@ running_program await_program(pid_t pid) {
     const timespec moment{0, 10'000'000};
     ::nanosleep(&moment, nullptr);
   }
-  if (!process_exists(pid)) throw input_error(fmt::format("there is no process {}", pid));
+  refuse_process(pid);
+}
+
+void refuse_process(pid_t pid) {
+  if (!process_exists(pid))
+    throw input_error(
+        fmt::format("there is no process {}; heapledger ps lists the programs that are under heapledger", pid));
   throw input_error(fmt::format("process {}", pid), "it is not under heapledger, or not yours to look at",
-                    "start it with: heapledger run -- PROGRAM");
+                    "heapledger ps lists those that are; heapledger run -- PROGRAM starts one");
 }
 
 std::vector<running_program> find_programs() {
@@ -112,10 +122,6 @@ std::vector<running_program> find_programs() {
   }
   std::sort(programs.begin(), programs.end(), [](const auto& a, const auto& b) { return a.pid < b.pid; });
   return programs;
-}
-
-bool process_exists(pid_t pid) {
-  return ::kill(pid, 0) == 0 || errno == EPERM;
 }
 
 }  // namespace heapledger::collect
