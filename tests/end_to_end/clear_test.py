@@ -185,6 +185,31 @@ class Clear(ledger.Case):
         self.assertIn("x.hlp", lines[1])
         self.assertNotIn("\x1b", done.err.decode())
 
+    def test_only_some_programs(self):
+        """The first line does not promise a profile of a program that --only leaves out; nor is one missing without a word."""
+        done = ledger.execute([ledger.BIN, "run", "--only", "seq", "--only", "no*", "-o", self.dir, "--", "sh", "-c", "seq 1; true"])
+        lines = done.err.decode().splitlines()
+        self.assertRegex(lines[0], r"^heapledger: started sh \(pid \d+\); counting every allocation of programs named seq or no\*$")
+        self.assertRegex(lines[1], r"^heapledger: wrote .*/heapledger\.seq\.\d+\.hlp; next: ")
+        link = self.path("alias")
+        os.symlink(ledger.program("nothing"), link)
+        done = ledger.execute([ledger.BIN, "run", "--only", "alias", "-o", self.dir, "--", link])
+        self.assertEqual(done.err.decode().splitlines()[1],
+                         "heapledger: no profile: no program matched --only alias; alias is the program nothing")
+
+    def test_nothing_to_report_from_a_device(self):
+        for command in (["true"], ["sh", "-c", "seq 1; true"]):
+            done = ledger.execute([ledger.BIN, "run", "-o", "/dev/null", "--", *command])
+            lines = done.err.decode().splitlines()
+            self.assertEqual(len(lines), 2, done)
+            self.assertIn("to /dev/null, where nothing is kept to report", lines[1])
+
+    def test_options_that_say_nothing_together(self):
+        plain = self.profile([ledger.program("nothing")]).files[0]
+        self.fails(2, "leaks", "--duration", "3", plain, says=["--duration is for the watch of a running program"])
+        self.fails(2, "run", "-o", self.path("%q.hlp"), "--", "true", says=["'%q'", "%p pid, %e program, %h host, %t time"])
+        self.assertEqual([name for name in os.listdir(self.dir) if name.endswith(".hlp")], [])
+
     def test_bare_preload(self):
         """LD_PRELOAD of the probe alone leaves a profile that report reads."""
         done = ledger.execute([ledger.program("nothing"), "77"], env={"LD_PRELOAD": ledger.PROBE}, cwd=self.dir)

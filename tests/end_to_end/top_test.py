@@ -168,6 +168,18 @@ class Live(ledger.Case):
         self.assertEqual((sample["state"], sample["live_bytes"], len(sample["stacks"])), ("ended", 19200, 2))
         sample, = self.samples(file + "@B")
         self.assertEqual(sample["live_bytes"], 32000)
+        for by, said in (("growth", b"is for a program that runs"), ("leaks", b"type: heapledger leaks ")):
+            done = self.top("--by", by, file, status=2)
+            self.assertIn(said, done.err)
+            self.assertEqual(done.err.count(b"\n"), 1, done)
+
+    def test_what_there_is_none_of(self):
+        """No header above nothing: a line that says how to have some."""
+        file = self.profile([ledger.program("nothing")]).files[0]
+        for per, said in (("pool", "no pool of this program shows itself; .*docs/pools.md"),):
+            lines = ledger.execute([ledger.BIN, "top", "--per", per, file]).out.decode().splitlines()
+            self.assertRegex(lines[1], said)
+            self.assertEqual(lines[2:], [""])
 
     def test_segment_by_name(self):
         process = self.start("steps")
@@ -179,7 +191,7 @@ class Live(ledger.Case):
         done = self.top(status=2)
         self.assertRegex(done.err, rb"which of \d+ programs\? .* \d+ \(")
         self.assertLess(one.pid, two.pid)
-        for word, status, said in (("4194304", 2, b"no process"), (str(os.getpid()), 2, b"heapledger ps"),
+        for word, status, said in (("4194304", 125, b"no process"), (str(os.getpid()), 125, b"heapledger ps"),
                                    (self.path("none.hlp"), 125, b"none.hlp"), ("--by=size", 2, b"growth")):
             done = self.top(word, status=status)
             self.assertIn(said, done.err)

@@ -35,6 +35,13 @@ TEST_F(output_test, expands_what_it_knows) {
   EXPECT_LE(expand("%e", hostile).size(), 64u);
 }
 
+TEST_F(output_test, knows_what_stands_for_nothing) {
+  EXPECT_EQ(unknown_placeholder("a/%e.%p-%h-%t%%.hlp"), std::nullopt);
+  EXPECT_EQ(unknown_placeholder("%%x%x"), "%x");
+  EXPECT_EQ(unknown_placeholder("100%"), "%");
+  EXPECT_EQ(unknown_placeholder(""), std::nullopt);
+}
+
 TEST_F(output_test, has_a_default_also_in_a_folder) {
   EXPECT_EQ(output_names("", false).name_for(process(7)), "heapledger.prog.7.hlp");
   EXPECT_EQ(output_names(folder_, false).name_for(process(7)), in_folder("heapledger.prog.7.hlp"));

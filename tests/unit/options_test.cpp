@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
+#include <sstream>
 #include <string>
 
+#include "tool/cli/help.hpp"
 #include "tool/cli/suggest.hpp"
 
 namespace heapledger::cli {
@@ -143,6 +146,11 @@ TEST(run_options, wrong_values_are_refused_with_the_good_ones) {
   EXPECT_SAYS(refusal({"run", "--output=", "ls"}), "--output needs");
   EXPECT_SAYS(refusal({"run", "--force=3", "ls"}), "--force takes no value");
   EXPECT_SAYS(refusal({"run", "-o"}), "--output needs a value");
+  EXPECT_SAYS(refusal({"run", "-o", "%x.hlp", "ls"}),
+              "--output: '%x' in '%x.hlp' stands for nothing; there are %p pid");
+  EXPECT_SAYS(refusal({"run", "ls"}, {{"HEAPLEDGER_OUTPUT", "100%"}}), "HEAPLEDGER_OUTPUT: '%' in '100%'");
+  EXPECT_SAYS(refusal({"run", "--stacks", "off", "--depth", "3", "ls"}), "--depth says nothing with --stacks off");
+  EXPECT_EQ(run_of({"run", "--stacks", "off", "ls"}, {{"HEAPLEDGER_DEPTH", "9"}}).stacks, "off");
 }
 
 TEST(run_options, wrong_usage_says_what_to_type) {
@@ -213,6 +221,11 @@ TEST(leaks_options, are_taken) {
   EXPECT_EQ(options.watch.hunt.report_s, 0);
   EXPECT_EQ(options.watch.hunt.suspicious_s, 1);
   EXPECT_EQ(options.debug_paths, (std::vector<std::string>{"/usr"}));
+  EXPECT_NE(options.of_a_process, "");
+  EXPECT_EQ(std::get<leaks_options>(parsed({"leaks", "--suppressions", "s", "--error-exitcode", "1", "--json", "a"}))
+                .of_a_process,
+            "");
+  EXPECT_SAYS(refusal({"leaks", "--json", "--report", "5", "1"}), "--report says nothing with --json");
   EXPECT_SAYS(refusal({"leaks"}), "Type: heapledger leaks PROFILE");
   EXPECT_SAYS(refusal({"leaks", "--acces", "1", "a"}), "did you mean --access?");
 }
@@ -235,6 +248,7 @@ TEST(report_options, are_taken) {
 }
 
 TEST(report_options, wrong_usage_says_what_to_type) {
+  EXPECT_SAYS(refusal({"report", "--since", "a", "--by", "peak", "x"}), "--by peak says nothing with --since");
   EXPECT_SAYS(refusal({"report", "a", "b"}), "'b' is one argument too many");
   EXPECT_SAYS(refusal({"report", "--by", "size", "a"}), "live, peak, allocated, count, temporary");
   EXPECT_SAYS(refusal({"report", "--top", "0", "a"}), "--top");
@@ -277,6 +291,7 @@ TEST(top_options, are_taken) {
   EXPECT_SAYS(refusal({"top", "--by", "size"}), "live, growth, churn, peak");
   EXPECT_SAYS(refusal({"top", "--per", "thread", "--by", "peak"}), "threads have no peak");
   EXPECT_SAYS(refusal({"top", "--interval", "1"}), "--interval");
+  EXPECT_SAYS(refusal({"top", "--json", "--text"}), "one of the two");
 }
 
 TEST(mark_options, are_taken) {
@@ -317,6 +332,25 @@ TEST(commands, help_and_version_are_answers) {
   const invocation alone = parsed({});
   EXPECT_EQ(std::get<spoken>(alone).exit_status, exit_usage);
   for (const char* command : {"run", "report", "doctor"}) EXPECT_SAYS(std::get<spoken>(alone).text, command);
+}
+
+TEST(commands, help_fits_the_width) {
+  ::unsetenv("COLUMNS");
+  for (const char* columns : {"", "50", "80", "400"}) {
+    if (*columns != 0) ::setenv("COLUMNS", columns, 1);
+    const std::size_t width = *columns == 0 ? 80 : static_cast<std::size_t>(std::stoi(columns));
+    std::vector<words> commands_of_all = {{"--help"}};
+    for (const auto& command : commands()) commands_of_all.push_back({command.name, "--help"});
+    for (const words& given : commands_of_all) {
+      std::istringstream lines(std::get<spoken>(parsed(given)).text);
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_TRUE(line.size() <= width || line.starts_with("Usage: ")) << line;
+        EXPECT_FALSE(line.ends_with(' ')) << line;
+      }
+    }
+  }
+  ::unsetenv("COLUMNS");
+  EXPECT_SAYS(std::get<spoken>(parsed({"run", "--help"})).text, "\n  -o, --output FILE           the profile's name");
 }
 
 TEST(suggest, measures_distance) {

@@ -101,6 +101,21 @@ TEST(report_json, what_does_not_apply_is_absent) {
   EXPECT_EQ(keys(report["stacks"][0]["frames"][0]), (std::set<std::string>{"address", "inlined"}));
 }
 
+TEST(report_json, frames_beyond_the_depth_are_counted) {
+  profile_builder builder;
+  builder.stack({{"malloc"}, {"outer", "o.cpp", 4, "/bin/p", {{"deep", "d.cpp", 2}, {"mid", "m.cpp", 3}}}, {"main"}},
+                booked(1, 8, 0, 0, 8));
+  builder.stack({{"malloc"}, {"main"}}, booked(1, 8, 0, 0, 8));
+  for (const std::size_t depth : {0U, 1U, 3U, 5U}) {
+    const json stacks = parsed(builder.build(), {.depth = depth})["stacks"];
+    const std::size_t kept = depth == 0 ? 5 : depth;
+    ASSERT_EQ(stacks[0]["frames"].size(), kept) << depth;
+    EXPECT_EQ(stacks[0].value("frames_left_out", 0U), 5 - kept) << depth;
+    EXPECT_EQ(stacks[1]["frames"].size() + stacks[1].value("frames_left_out", 0U), 2U) << depth;
+    EXPECT_EQ(stacks[0].contains("frames_left_out"), kept != 5);
+  }
+}
+
 TEST(report_json, frames_run_outward_and_name_the_inlined_ones) {
   profile_builder builder;
   sample::sample_frame outer{"outer()", "a.cpp", 9};

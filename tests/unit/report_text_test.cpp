@@ -94,6 +94,37 @@ TEST(report_text, recursion_in_full_golden) {
   expect_golden("recursion", text);
 }
 
+TEST(report_text, full_recursion_says_how_to_see_it) {
+  profile_builder builder;
+  std::vector<sample::sample_frame> frames(30, {"walk", "walk.c", 8});
+  frames.push_back({"main", "walk.c", 20});
+  builder.stack(frames, booked(2, 200, 0, 0, 200));
+  auto options = plain();
+  EXPECT_EQ(utc_report(builder.build(), options).find("farther out"), std::string::npos);
+  options.full_recursion = true;
+  EXPECT_NE(utc_report(builder.build(), options).find("farther out; --depth 100 shows a hundred"), std::string::npos);
+  options.depth = 12;
+  EXPECT_EQ(utc_report(builder.build(), options).find("--depth"), std::string::npos);
+}
+
+TEST(report_text, without_stacks_there_are_no_places) {
+  profile p = tidy_program();
+  p.process.stacks = "off";
+  const std::string text = utc_report(p, plain());
+  EXPECT_NE(text.find("Record without that option to see the places."), std::string::npos) << text;
+  EXPECT_NE(text.find("heapledger run -- ..."), std::string::npos) << text;
+  for (const char* list : {"Where the memory", "What churns", "Never freed:", "--by temporary"})
+    EXPECT_EQ(text.find(list), std::string::npos) << text;
+}
+
+TEST(report_text, a_list_that_was_asked_for_and_is_empty_is_said_to_be) {
+  auto options = plain();
+  options.by = analyse::measure::temporary;
+  profile p = tidy_program();
+  for (auto& stack : p.stacks) stack.count.temporaries = 0;
+  EXPECT_NE(utc_report(p, options).find("What is freed at once: 0 temporary allocations"), std::string::npos);
+}
+
 TEST(report_text, tidy_program_golden) {
   expect_golden("tidy_program", utc_report(tidy_program(), plain()));
 }

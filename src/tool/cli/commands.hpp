@@ -50,7 +50,7 @@ struct report_options {
   bool json = false;
   std::string by;           // live peak allocated count temporary; empty: live in JSON, what fits the ending in text
   std::uint32_t top = 0;    // 0: ten in text, every stack in JSON
-  std::uint32_t depth = 0;  // frames shown per stack in text; 0: what matters
+  std::uint32_t depth = 0;  // frames shown per stack; 0: what matters in text, all in JSON
   bool full_recursion = false;  // text: do not collapse repeated frames
   std::string since;            // snapshots: what happened from one to the other, or to the end
   std::string until;
@@ -95,9 +95,9 @@ int ps(const ps_options& options);
 struct top_options {
   std::string what;  // a pid or a file; empty: the only program there is
   std::uint32_t interval_ms = 1000;
-  std::uint32_t count = 0;  // 0: no limit
-  std::uint32_t top = 10;
-  std::string by = "live";    // live growth churn peak
+  std::uint32_t count = 0;    // 0: no limit
+  std::uint32_t top = 0;      // 0: ten rows as text and JSON, all on a screen
+  std::string by = "live";    // live growth churn peak leaks
   std::string per = "stack";  // the name of one of live::views()
   bool json = false;
   bool text = false;
@@ -117,8 +117,9 @@ int export_profile(const export_options& options);
 struct leaks_options {
   std::string target;  // a profile, or the pid of a program under heapledger
   bool json = false;
-  std::uint32_t top = 0;  // of each list in text; 0: ten
-  double duration_s = 0;  // 0: until the program ends, or this is interrupted
+  std::uint32_t top = 0;     // of each list in text; 0: ten
+  double duration_s = 0;     // 0: until the program ends, or this is interrupted
+  std::string of_a_process;  // an option that was given and says nothing about a profile
   leak_watch_options watch;
   std::vector<std::string> debug_paths;
 };

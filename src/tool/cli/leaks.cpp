@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "tool/cli/leak_findings.hpp"
 #include "tool/cli/load.hpp"
 #include "tool/cli/run_messages.hpp"
+#include "tool/cli/values.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/programs.hpp"
 #include "tool/collect/watch_wish.hpp"
@@ -43,10 +45,20 @@ int exit_status(const leaks_options& options, const shown_leaks& shown) {
   return shown.leaks != 0 ? options.watch.error_exitcode : 0;
 }
 
+// The first of each kind.
+std::vector<leak_entry> cut(const std::vector<leak_entry>& entries, std::size_t top) {
+  if (top == 0) return entries;
+  std::vector<leak_entry> kept;
+  std::map<std::string, std::size_t> seen;
+  for (const auto& entry : entries)
+    if (++seen[entry.verdict] <= top) kept.push_back(entry);
+  return kept;
+}
+
 shown_leaks show(const profile& p, const leaks_options& options, const std::vector<leaks::suppressions>& known,
                  const std::string& file) {
   auto shown = without_suppressed(p, known);
-  print(options.json ? report::leaks_json(p, shown.entries, shown.suppressed)
+  print(options.json ? report::leaks_json(p, cut(shown.entries, options.top), shown.suppressed)
                      : report::leaks_text(p, shown.entries,
                                           {options.top, shown.suppressed, report::style_for(STDOUT_FILENO), file}));
   return shown;
@@ -60,6 +72,9 @@ bool is_pid(const std::string& target) {
 }
 
 int leaks_of_profile(const leaks_options& options) {
+  if (!options.of_a_process.empty())
+    throw usage_error(fmt::format("leaks: {} is for the watch of a running program; {} is a profile, of what was found",
+                                  options.of_a_process, options.target));
   const auto known = read_suppressions(options.watch.suppressions);
   const profile loaded = load_profile(options.target, options.debug_paths);
   if (!loaded.leaks && options.watch.error_exitcode != 0)  // nothing can be said, which must not look like no leak

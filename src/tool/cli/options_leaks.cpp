@@ -1,6 +1,8 @@
 // The syntax of `leaks`.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -10,6 +12,17 @@
 #include "tool/cli/values.hpp"
 
 namespace heapledger::cli {
+
+namespace {
+
+constexpr const char* of_a_process = "Of a running program (PID)";
+
+bool says_nothing_of_a_profile(const std::string& name) {
+  constexpr std::array of_both = {"--top", "--debug-path", "--suppressions", "--error-exitcode"};
+  return std::find(of_both.begin(), of_both.end(), name) == of_both.end();
+}
+
+}  // namespace
 
 leaks_options parse_leaks(std::span<const std::string> given_words) {
   leaks_options options;
@@ -31,18 +44,24 @@ leaks_options parse_leaks(std::span<const std::string> given_words) {
     auto texts = std::make_unique<std::vector<std::string>>();
     auto* option = app.add_option(name, *texts, help)->type_name(placeholder);
     option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    if (says_nothing_of_a_profile(name)) option->group(of_a_process);
     values.push_back({option, std::move(texts), std::move(use)});
   };
-  add("--top", "N", "so many places of each kind (10)",
+  add("--top", "N", "so many places of each kind (10; all in JSON)",
       [&](auto source, const std::string& text) { options.top = number_value(source, text, 1, UINT32_MAX); });
-  add("--duration", "S", "PID: watch for so long (until it ends, or Ctrl-C)",
+  add("--duration", "S", "watch for so long (until it ends, or Ctrl-C)",
       [&](auto source, const std::string& text) { options.duration_s = seconds_value(source, text, 0.01, 1e9); });
   add("--debug-path", "DIR", "a folder of debug files; may be repeated",
       [&](auto, const std::string& text) { options.debug_paths.push_back(text); });
   add_leak_options("", options.watch, add);
   line.parse({given_words.begin(), given_words.end()});
-  for (const auto& each : values)
-    for (const auto& text : *each.texts) each.use("--" + each.option->get_lnames().front(), text);
+  for (const auto& each : values) {
+    const std::string name = "--" + each.option->get_lnames().front();
+    for (const auto& text : *each.texts) each.use(name, text);
+    if (!each.texts->empty() && each.option->get_group() == of_a_process) options.of_a_process = name;
+  }
+  if (options.json && app.count("--report") != 0 && options.watch.hunt.report_s > 0)
+    throw usage_error("--report says nothing with --json, which is one object at the end");
   if (options.target.empty())
     throw usage_error("of what? Type: heapledger leaks PROFILE, or heapledger leaks PID while the program runs");
   return options;

@@ -16,8 +16,10 @@ report_options parse_report(std::span<const std::string> given_words) {
   app.add_flag("--json", options.json, "one JSON object: every stack with every frame");
   app.add_option("--by", options.by, "order by live, peak, allocated, count or temporary")->type_name("MEASURE");
   app.add_option("--top", top, "so many places, or stacks in JSON (10; all in JSON)")->type_name("N");
-  app.add_option("--depth", depth, "so many frames of each stack; not with --json")->type_name("N");
-  app.add_flag("--full-recursion", options.full_recursion, "show repeated frames one by one; not with --json");
+  app.add_option("--depth", depth,
+                 "so many frames of each stack; in JSON, from the allocation on (what matters; all in JSON)")
+      ->type_name("N");
+  app.add_flag("--full-recursion", options.full_recursion, "show repeated frames one by one, as JSON always does");
   app.add_option("--since", options.since, "what happened after this snapshot (FILE@NAME shows one itself)")
       ->type_name("NAME");
   app.add_option("--until", options.until, "and up to this one (the end)")->type_name("NAME");
@@ -29,6 +31,10 @@ report_options parse_report(std::span<const std::string> given_words) {
   }
   if (app.count("--top") != 0) options.top = number_value("--top", top, 1, UINT32_MAX);
   if (app.count("--depth") != 0) options.depth = number_value("--depth", depth, 1, 100'000);
+  if (options.by == "peak" && !options.since.empty())
+    throw usage_error(
+        "--by peak says nothing with --since: between two snapshots only live, allocated, count and temporary are "
+        "known");
   if (app.count("--until") != 0 && options.since.empty()) throw usage_error("--until needs --since NAME");
   return options;
 }

@@ -8,6 +8,7 @@
 #include "tool/cli/options_of.hpp"
 #include "tool/cli/twin_options.hpp"
 #include "tool/cli/values.hpp"
+#include "tool/collect/output.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -24,6 +25,11 @@ void add_run_options(twin_options& twins, run_options& options) {
   twins.add("-o,--output", "FILE", "the profile's name; %p pid, %e program, %h host, %t time (heapledger.%e.%p.hlp)",
             [&](auto source, const std::string& text) {
               if (text.empty()) throw usage_error(fmt::format("{} needs a file name", source));
+              if (const auto unknown = collect::unknown_placeholder(text))
+                throw usage_error(
+                    fmt::format("{}: '{}' in '{}' stands for nothing; there are %p pid, %e program, %h host, %t time "
+                                "and %% for a percent sign",
+                                source, *unknown, text));
               options.output = text;
             });
   twins.add_flag("-f,--force", "overwrite an existing file",
@@ -56,10 +62,11 @@ void add_run_options(twin_options& twins, run_options& options) {
                  [&](auto source, const std::string& text) { options.leaks = given(source, text); });
   add_leak_options("leaks-", options.leak_watch,
                    [&](const std::string& name, const std::string& placeholder, const std::string& help, auto use) {
-                     twins.add(name, placeholder, help, [&options, use](auto source, const std::string& text) {
+                     const auto taken = [&options, use](auto source, const std::string& text) {
                        use(source, text);
                        options.leak_options_given = true;
-                     });
+                     };
+                     twins.add(name, placeholder, help, taken)->group("The leak watch");
                    });
   twins.add("--snapshot-signal", "SIGNAL", "the program takes a snapshot whenever this comes: USR1 or USR2 (none)",
             [&](auto source, const std::string& text) {
@@ -102,6 +109,8 @@ run_options parse_run(std::span<const std::string> given_words, const environmen
 
   line.parse(std::move(ours));
   twins.take();
+  if (options.stacks == "off" && line.app().count("--stacks") != 0 && line.app().count("--depth") != 0)
+    throw usage_error("--depth says nothing with --stacks off, which keeps no frames");
   if (const char* check = environment("HEAPLEDGER_CHECK"); check != nullptr && *check != 0 && *check != '0')
     options.check = true;
   if (options.command.empty()) throw usage_error("which program? Type: heapledger run [options] -- PROGRAM [ARG...]");

@@ -25,10 +25,11 @@ top_options parse_top(std::span<const std::string> given_words) {
   for (const auto& each : live::views()) kinds.push_back(each.name);
   app.add_option("--per", options.per, fmt::format("what a row is: {} (stack)", fmt::join(kinds, ", ")))
       ->type_name("WHAT");
-  app.add_option("--top", rows, "so many rows as text or JSON (10)")->type_name("N");
+  app.add_option("--top", rows, "so many rows (10; on a screen, all that can be scrolled through)")->type_name("N");
   app.add_flag("--json", options.json, "one JSON object a line for each sample");
   app.add_flag("--text", options.text, "text for each sample on a terminal, too");
   line.parse({given_words.begin(), given_words.end()});
+  if (options.json && options.text) throw usage_error("--json and --text: one of the two");
   if (app.count("--interval") != 0) options.interval_ms = number_value("--interval", interval, 10, 3'600'000);
   if (app.count("--count") != 0) options.count = number_value("--count", count, 1, UINT32_MAX);
   if (app.count("--top") != 0) options.top = number_value("--top", rows, 1, 1'000'000);

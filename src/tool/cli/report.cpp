@@ -32,7 +32,8 @@ class json_out {
     if (was_much || bytes_ < much_bytes) return;
     fmt::print(
         stderr,
-        "heapledger: {} stacks with all their frames are more than {} of JSON; --top 1000 writes the first 1,000\n",
+        "heapledger: {} stacks with all their frames are more than {} of JSON; --top 1000 writes the first 1,000, "
+        "--depth 10 ten frames of each\n",
         report::count_text(stacks_), report::bytes_text(much_bytes));
   }
 
@@ -52,6 +53,13 @@ profile between(profile whole, const report_options& options) {
   return analyse::profile_between(whole, since, until);
 }
 
+std::string window_words(const report_options& options) {
+  std::string words;
+  if (!options.since.empty()) words += "--since " + shell_word(options.since) + " ";
+  if (!options.until.empty()) words += "--until " + shell_word(options.until) + " ";
+  return words;
+}
+
 int ask_which() {
   const auto newest = newest_profile(".");
   const std::string file =
@@ -69,11 +77,11 @@ int report(const report_options& options) {
   const auto by = analyse::parse_measure(options.by);
   if (options.json) {
     json_out out(options.top == 0 ? loaded.stacks.size() : std::min<std::size_t>(options.top, loaded.stacks.size()));
-    report::write_json(loaded, {by.value_or(analyse::measure::live), options.top},
+    report::write_json(loaded, {by.value_or(analyse::measure::live), options.top, options.depth},
                        [&](std::string_view text) { out.write(text); });
   } else {
     print_answer(report::text_report(loaded, {by, options.top, options.depth, options.full_recursion,
-                                              report::style_for(STDOUT_FILENO), options.file}));
+                                              report::style_for(STDOUT_FILENO), options.file, window_words(options)}));
   }
   finish_answer();
   return 0;

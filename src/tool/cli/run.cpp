@@ -1,6 +1,7 @@
 // heapledger run: start, watch, write. See docs/run.md.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -107,19 +108,23 @@ class interruptible {
   static inline std::string words_;
 };
 
+std::string real_path(const std::string& path) {
+  std::error_code unreadable;
+  return std::filesystem::canonical(path, unreadable).string();
+}
+
 void say_no_profile(const run_options& options, const profile_writer& writer) {
   if (!writer.written().empty() || !writer.failed().empty()) return;
   if (!options.only.empty()) {
-    say("no profile: no program matched --only");
+    const auto typed = options.command[0].substr(options.command[0].rfind('/') + 1);
+    const auto found = real_path(check_program(options.command[0]).path);
+    const auto name = found.substr(found.rfind('/') + 1);
+    say(fmt::format("no profile: no program matched --only {}{}", fmt::join(options.only, " or "),
+                    name.empty() || name == typed ? "" : fmt::format("; {} is the program {}", typed, name)));
   } else {
     say(fmt::format("no profile: {} did not load the probe; `heapledger doctor {}` may tell why", options.command[0],
                     shell_word(options.command[0])));
   }
-}
-
-std::string real_path(const std::string& path) {
-  std::error_code unreadable;
-  return std::filesystem::canonical(path, unreadable).string();
 }
 
 int finish(const run_options& options, collect::session_directory& directory, const profile_writer& writer,
@@ -179,7 +184,9 @@ int run_checked(const run_options& options) {
   collect::session session(directory.path(), std::move(watching));
   const pid_t root = collect::launch(options.command, environment, signals);
   if (!options.quiet) {
-    say(fmt::format("counting every allocation of {} (pid {})", options.command[0], root));
+    say(options.only.empty() ? fmt::format("counting every allocation of {} (pid {})", options.command[0], root)
+                             : fmt::format("started {} (pid {}); counting every allocation of programs named {}",
+                                           options.command[0], root, fmt::join(options.only, " or ")));
     if (options.leak_options_given && !options.leaks)
       say(fmt::format("watching for leaks from when you type: heapledger start {}; --leaks watches from the begin",
                       root));

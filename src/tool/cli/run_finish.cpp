@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 #include "tool/cli/symbolize_together.hpp"
@@ -82,6 +83,8 @@ void profile_writer::write_file(const collect::process_watch& image, const profi
                                  .is_root = is_root(image),
                                  .image = image.image_number()});
   write_profile(collected, result.file, names_.overwrite());
+  std::error_code unknown;
+  result.is_kept = std::filesystem::is_regular_file(result.file, unknown);
   if (read_) read_(result, collected);
   written_.push_back(std::move(result));
 }

@@ -23,7 +23,8 @@ struct written_profile {
   std::uint32_t pid = 0;
   bool is_running = false;
   std::int64_t peak_bytes = 0;
-  std::string exe;  // a path on this machine
+  std::string exe;      // a path on this machine
+  bool is_kept = true;  // not given to a device or pipe
 };
 
 struct failed_profile {

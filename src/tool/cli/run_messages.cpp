@@ -73,6 +73,12 @@ void say_written(std::vector<written_profile> written) {
     if (profile.is_running)
       say(fmt::format("{} (pid {}) still runs: its profile holds what it did until now", profile.program, profile.pid));
 
+  const auto kept = std::find_if(written.begin(), written.end(), [](const auto& profile) { return profile.is_kept; });
+  if (kept == written.end()) {
+    say(fmt::format("wrote {} to {}, where nothing is kept to report; -o FILE keeps it",
+                    written.size() == 1 ? "the profile" : fmt::format("{} profiles", written.size()), written[0].file));
+    return;
+  }
   if (written.size() == 1) {
     say(fmt::format("wrote {}; next: {}", written[0].file, next_command(written[0])));
     return;

@@ -15,6 +15,8 @@
 
 #include "tool/cli/commands.hpp"
 #include "tool/cli/load.hpp"
+#include "tool/cli/run_messages.hpp"
+#include "tool/cli/values.hpp"
 #include "tool/cli/which_program.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/live/names.hpp"
@@ -27,6 +29,8 @@
 
 namespace heapledger::cli {
 namespace {
+
+constexpr std::size_t usual_rows = 10;
 
 template <class Choice, std::size_t Count>
 Choice chosen(const std::string& name, const char* const (&names)[Count]) {
@@ -53,6 +57,12 @@ std::unique_ptr<live::source> open_source(const top_options& options, live::symb
     if (program && program->segment == std::filesystem::absolute(options.what))
       return live::watch_program(*program, names);
   }
+  const bool by_rate = options.by == "growth" || options.by == "churn";
+  if (by_rate || options.by == "leaks")
+    throw usage_error(
+        by_rate ? fmt::format("top: --by {} is for a program that runs; {} is a profile", options.by, options.what)
+                : fmt::format("top: --by leaks is for a program that runs; type: heapledger leaks {}",
+                              shell_word(options.what)));
   return live::show_profile(std::move(loaded));
 }
 
@@ -78,7 +88,8 @@ int print_samples(const top_options& options, live::source& source, live::symbol
   auto due = std::chrono::steady_clock::now();
   for (std::uint32_t taken = 1;; ++taken) {
     const auto& sample = source.take();
-    const auto rows = live::ranked(live::rows_of(sample, plain.what), plain.by, options.top);
+    const auto rows =
+        live::ranked(live::rows_of(sample, plain.what), plain.by, options.top == 0 ? usual_rows : options.top);
     const bool stacks = live::view_of(plain.what).are_stacks;
     static const profile nothing;
     if (stacks) {  // twice: the first asks for the names
@@ -110,6 +121,7 @@ int top(const top_options& options) {
   if (wants_screen(options)) {
     live::screen view(*source, chosen<live::order>(options.by, live::order_names), chosen_view(options.per),
                       report::style_for(STDOUT_FILENO).unicode);
+    if (options.top != 0) view.limit_rows(options.top);
     if (live::run_on_terminal(view, options.interval_ms, options.count, names)) {
       std::fflush(nullptr);
       std::_Exit(0);  // names may still be looked up by a thread that nothing may be destroyed under

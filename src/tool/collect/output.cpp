@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "tool/collect/unique_fd.hpp"
 #include "tool/profile/error.hpp"
@@ -97,6 +98,13 @@ std::string expand(const std::string& pattern, const output_subject& subject) {
     }
   }
   return name;
+}
+
+std::optional<std::string> unknown_placeholder(const std::string& pattern) {
+  constexpr std::string_view known = "peht%";
+  for (std::size_t at = 0; (at = pattern.find('%', at)) != std::string::npos; at += 2)
+    if (at + 1 == pattern.size() || known.find(pattern[at + 1]) == std::string_view::npos) return pattern.substr(at, 2);
+  return {};
 }
 
 output_names::output_names(std::string pattern, bool overwrite) : pattern_(std::move(pattern)), overwrite_(overwrite) {

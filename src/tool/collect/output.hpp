@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -43,6 +44,9 @@ class output_names {
   bool root_may_come_ = true;
   std::set<std::string> given_;
 };
+
+// Two characters that begin with a percent sign and stand for nothing; a percent sign alone at the end.
+std::optional<std::string> unknown_placeholder(const std::string& pattern);
 
 std::string expand(const std::string& pattern, const output_subject& subject);
 

@@ -66,9 +66,10 @@ std::string as_text(const sample& from, const process_info& process, const std::
   out += fmt::format(", peak {}", report::bytes_text(total.peak_bytes));
   if (from.rss_bytes) out += fmt::format(", RSS {}", report::bytes_text(*from.rss_bytes));
   out += leaks_summary(from) + "\n";
+  const auto& all = rows_of(from, options.what);
+  if (rows.empty()) return out + fmt::format("  {}\n\n", all.empty() ? view_of(options.what).empty : none_lives);
   const table lines(view_of(options.what), options.by, from.rate.has_value(), options.width);
   out += lines.heading() + "\n";
-  const auto& all = rows_of(from, options.what);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& row = all[rows[i]];
     out += lines.line(row, view_of(options.what).are_stacks

@@ -16,7 +16,6 @@ namespace heapledger::live {
 namespace {
 
 constexpr std::size_t history_limit = 512;
-constexpr std::size_t rows_limit = 1000;      // that one can scroll through
 constexpr std::size_t searched_limit = 2000;  // that a search looks at, in the order shown
 constexpr std::size_t least_lines = 3;
 
@@ -76,7 +75,7 @@ std::uint32_t screen::id_of(std::size_t at) const {
 
 void screen::choose_rows() {
   const auto& rows = rows_of(*last_, what_);
-  ranked_ = ranked(rows, by_, search_.empty() ? rows_limit : searched_limit);
+  ranked_ = ranked(rows, by_, search_.empty() ? rows_limit_ : searched_limit);
   if (!search_.empty()) {
     const auto wanted = lower(search_);
     std::vector<std::uint32_t> kept;
@@ -87,7 +86,7 @@ void screen::choose_rows() {
       if (is_kept) kept.push_back(ranked_[i]);
     }
     ranked_ = std::move(kept);
-    if (ranked_.size() > rows_limit) ranked_.resize(rows_limit);
+    if (ranked_.size() > rows_limit_) ranked_.resize(rows_limit_);
   }
   if (ranked_.empty()) {
     selected_at_ = first_ = 0;

@@ -30,6 +30,7 @@ class screen {
  public:
   screen(source& from, order by, subject what, bool unicode);
 
+  void limit_rows(std::size_t most) { rows_limit_ = most; }
   void take();  // a new sample, unless paused
   std::vector<screen_line> draw(std::size_t lines, std::size_t columns);
 
@@ -62,6 +63,7 @@ class screen {
   subject what_;
   bool unicode_;
   bool paused_ = false;
+  std::size_t rows_limit_ = 1000;  // that one can scroll through
   bool helps_ = false;
   bool types_search_ = false;
   std::string search_;

@@ -33,6 +33,8 @@ struct view {
   bool sorts_by(order by) const;
 };
 
+inline constexpr const char* none_lives = "nothing lives here";
+
 // In the order of `subject`, which is that of the tabs.
 std::span<const view> views();
 const view& view_of(subject what);

@@ -27,7 +27,8 @@ class caller_writer {
                  tone::faint);
     }
     if (caller.children.empty() && caller.frames_beyond > 0) {
-      page_.line(fmt::format("{}  ... {} farther out", prefix, counted(caller.frames_beyond, "frame", "frames")),
+      page_.line(fmt::format("{}  ... {} farther out{}", prefix, counted(caller.frames_beyond, "frame", "frames"),
+                             options_.hints_at_depth ? "; --depth 100 shows a hundred" : ""),
                  tone::faint);
     }
   }

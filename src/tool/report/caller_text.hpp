@@ -12,6 +12,7 @@ struct caller_text_options {
   analyse::measure by = analyse::measure::live;
   double total = 0;            // what shares are of
   std::size_t branchings = 1;  // nested; deeper ones follow the largest way
+  bool hints_at_depth = false;
 };
 
 // The site's own line is already written; these are the lines that follow.

@@ -190,8 +190,10 @@ class json_writer {
       write_life(count.life);
       if (stack.thread != none) add(",\"tid\":{}", p_.threads[stack.thread].tid);
       out_ += ",\"frames\":[";
-      out_ += frames_.of(stack.node);
-      out_ += "]}";
+      const auto frames = frames_.of(stack.node, options_.depth == 0 ? SIZE_MAX : options_.depth);
+      out_ += frames.text + "]";
+      if (frames.left_out != 0) add(",\"frames_left_out\":{}", frames.left_out);
+      out_ += "}";
     });
     out_ += ",\n";
   }

@@ -13,7 +13,8 @@ namespace heapledger::report {
 
 struct json_options {
   analyse::measure by = analyse::measure::live;
-  std::size_t top = 0;  // 0: every stack
+  std::size_t top = 0;    // 0: every stack
+  std::size_t depth = 0;  // innermost frames of each; 0: all
 };
 
 using json_sink = std::function<void(std::string_view)>;

@@ -8,27 +8,44 @@
 
 namespace heapledger::report {
 
+namespace {
+
+std::size_t frames_at(const location& place) {
+  return std::max<std::size_t>(place.symbols.size(), 1);
+}
+
+}  // namespace
+
 json_frames::json_frames(const profile& p) : p_(p), rendered_(p.locations.size()) {
   for (const module_info& module : p.modules) module_names_.push_back(json_string(module.path));
 }
 
-std::string json_frames::of(std::uint32_t node) {
-  std::string text;
+json_frames::list json_frames::of(std::uint32_t node, std::size_t most) {
+  list result;
   for (; node != 0; node = p_.nodes[node].parent) {
-    const std::uint32_t location = p_.nodes[node].location;
-    if (location == none) continue;
-    if (!text.empty()) text += ',';
-    text += rendered(location);
+    const std::uint32_t index = p_.nodes[node].location;
+    if (index == none) continue;
+    const location& place = p_.locations[index];
+    const std::size_t frames = frames_at(place);
+    const std::size_t kept = std::min(frames, most);
+    if (kept != 0 && !result.text.empty()) result.text += ',';
+    if (kept != 0) result.text += kept == frames ? rendered(index) : render(place, kept);
+    most -= kept;
+    result.left_out += frames - kept;
   }
-  return text;
+  return result;
 }
 
 const std::string& json_frames::rendered(std::uint32_t index) {
   std::string& text = rendered_[index];
-  if (!text.empty()) return text;
-  const location& place = p_.locations[index];
-  const std::size_t frames = std::max<std::size_t>(place.symbols.size(), 1);
-  for (std::size_t i = 0; i < frames; ++i) {
+  if (text.empty()) text = render(p_.locations[index], SIZE_MAX);
+  return text;
+}
+
+std::string json_frames::render(const location& place, std::size_t most) const {
+  std::string text;
+  const std::size_t frames = frames_at(place);
+  for (std::size_t i = 0; i < std::min(frames, most); ++i) {
     text += i == 0 ? "{" : ",{";
     if (i < place.symbols.size()) text += symbol_fields(p_.frames[place.symbols[i]]);
     if (place.module != none) text += "\"module\":" + module_names_[place.module] + ",";

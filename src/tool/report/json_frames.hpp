@@ -13,11 +13,17 @@ class json_frames {
  public:
   explicit json_frames(const profile& p);
 
-  // The elements of the list, without its brackets.
-  std::string of(std::uint32_t node);
+  struct list {
+    std::string text;          // the elements, without brackets
+    std::size_t left_out = 0;  // beyond the most that were asked for
+  };
+  // Innermost first.
+  list of(std::uint32_t node, std::size_t most);
+  std::string of(std::uint32_t node) { return of(node, SIZE_MAX).text; }
 
  private:
   const std::string& rendered(std::uint32_t location);
+  std::string render(const location& place, std::size_t most) const;
   std::string symbol_fields(const frame_info& frame) const;
 
   const profile& p_;

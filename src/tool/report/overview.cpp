@@ -48,7 +48,11 @@ void write_process(page& page, const process_info& process) {
                                process.parent_pid),
                    0);
   }
-  if (process.stacks == "off") page.paragraph("Recorded without stacks (--stacks off): there are totals only.", 0);
+  if (process.stacks == "off")
+    page.paragraph(
+        "Recorded with --stacks off: how much was allocated, by which thread and in which sizes, but not where. Record "
+        "without that option to see the places.",
+        0);
   if (process.stacks == "fp") {
     page.paragraph("Recorded with --stacks fp: code built without frame pointers is missing from stacks.", 0);
   }

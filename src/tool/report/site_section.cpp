@@ -113,6 +113,7 @@ void write_sites(page& page, site_list& list, const site_section_options& option
   std::int64_t rest = 0;
   for (std::size_t i = shown; i < order.size(); ++i) rest += value_of(list.sites()[order[i]].count, options.by);
 
+  const bool hints_at_depth = options.full_recursion && options.depth == 0;
   for (std::size_t i = 0; i < shown; ++i) {
     const analyse::site& site = list.sites()[order[i]];
     const double value = value_at(i);
@@ -134,7 +135,7 @@ void write_sites(page& page, site_list& list, const site_section_options& option
     write_left_out(page, p, tree);
     const bool in_full = options.depth != 0 || i < sites_shown_in_full || value >= share_shown_in_full * total;
     if (in_full) {
-      write_callers(page, p, tree, {options.by, total, options.aside ? 1U : 2U}, margin);
+      write_callers(page, p, tree, {options.by, total, options.aside ? 1U : 2U, hints_at_depth}, margin);
     } else {
       write_callers_briefly(page, p, tree, margin);
     }

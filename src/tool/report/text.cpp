@@ -73,6 +73,7 @@ bool peak_is_what_lives(const profile& p) {
 }
 
 void write_lists(page& page, const profile& p, site_list& sites, const text_options& options) {
+  if (p.process.stacks == "off") return;  // one place, with everything
   auto lists = lists_of(p, options.by);
   const bool same = !p.window && p.totals().live_bytes() > 0 && peak_is_what_lives(p);
   if (same) std::erase(lists, options.by == measure::peak ? measure::live : measure::peak);
@@ -80,7 +81,10 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const measure by = lists[i];
     if (value_of(p.totals(), by) <= 0) {
-      if (by == measure::live && !p.window && p.process.ended == ending::exited) page.heading("Never freed: nothing");
+      if (by == measure::live && !p.window && p.process.ended == ending::exited)
+        page.heading("Never freed: nothing");
+      else if (by == options.by)
+        page.heading(title_of(p, by));
       continue;
     }
     page.heading(title_of(p, by));
@@ -98,15 +102,23 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
 
 void write_next(page& page, const profile& p, const text_options& options) {
   const std::string file = terminal_text(shell_quoted(options.file));
+  const std::string same = terminal_text(options.window_words) + file;
   const bool timeable = !p.process.lives_timed && !p.window;
   page.heading("Next");
   if (p.leaks) {
     page.command(fmt::format("heapledger leaks {}", file));
     page.line("      what the leak watch found", tone::faint);
   }
-  page.command(fmt::format("heapledger report --by temporary {}", file));
-  page.line("      the same by another measure: live peak allocated count temporary", tone::faint);
-  page.command(fmt::format("heapledger report --json {}", file));
+  if (p.process.stacks == "off") {
+    page.command("heapledger run -- ...");
+    page.line("      the same run with stacks: where the memory is, and who allocates", tone::faint);
+  } else {
+    page.command(fmt::format("heapledger report --by temporary {}", same));
+    page.line(fmt::format("      the same by another measure: {}",
+                          p.window ? "live allocated count temporary" : "live peak allocated count temporary"),
+              tone::faint);
+  }
+  page.command(fmt::format("heapledger report --json {}", same));
   page.line("      every stack with every frame, for programs", tone::faint);
   if (timeable) {
     page.command("heapledger run --lifetimes ...");

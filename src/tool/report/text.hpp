@@ -17,7 +17,8 @@ struct text_options {
   std::size_t depth = 0;               // 0: what matters
   bool full_recursion = false;
   text_style style;
-  std::string file;  // the profile's name, for the commands to type next
+  std::string file;          // the profile's name, for the commands to type next
+  std::string window_words;  // for those commands, too: the options that chose the window
 };
 
 std::string text_report(const profile& p, const text_options& options);
