@@ -168,6 +168,8 @@ class Live(ledger.Case):
         self.assertEqual((sample["state"], sample["live_bytes"], len(sample["stacks"])), ("ended", 19200, 2))
         sample, = self.samples(file + "@B")
         self.assertEqual(sample["live_bytes"], 32000)
+        done = self.top("markers", status=125)
+        self.assertIn(b"markers: there is no such file; a running program is named by its pid: ", done.err)
         for by, said in (("growth", b"is for a program that runs"), ("leaks", b"type: heapledger leaks ")):
             done = self.top("--by", by, file, status=2)
             self.assertIn(said, done.err)

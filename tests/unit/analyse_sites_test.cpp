@@ -100,6 +100,25 @@ TEST(sites, of_a_rust_program_are_its_own_functions) {
   EXPECT_EQ(whole.nodes.size(), 5U);
 }
 
+// As in Debian's libsqlite3: only what is exported has a name.
+TEST(sites, of_a_stripped_library_are_not_below_its_malloc) {
+  const std::string sqlite = "/lib/libsqlite3.so.0";
+  const sample_frame nameless{"", "", 0, sqlite};
+  profile_builder builder;
+  builder.stack({op_new, nameless, {"sqlite3Malloc", "", 0, sqlite}, {"sqlite3VdbeMemGrow", "", 0, sqlite}, main_frame},
+                booked(1, 100, 0, 0, 100));
+  builder.stack({op_new, nameless, {"sqlite3_step", "", 0, sqlite}, main_frame}, booked(1, 100, 0, 0, 100));
+  builder.stack({op_new, nameless, {"xmalloc", "", 0, "/bin/program"}, main_frame}, booked(1, 100, 0, 0, 100));
+  builder.stack({op_new, nameless}, booked(1, 100, 0, 0, 100));
+  const profile p = builder.build();
+  machinery machinery(p);
+  const std::size_t first[] = {3, 1, 1, 1};
+  for (std::size_t i = 0; i < std::size(first); ++i) {
+    EXPECT_EQ(machinery.first_visible(p.stacks[i].node), first[i]) << i;
+    EXPECT_EQ(machinery.visible(expand_stack(p, p.stacks[i].node)).begin, first[i]) << i;
+  }
+}
+
 // Also C++ programs have a namespace core.
 TEST(sites, are_not_taken_for_rust_by_their_namespace) {
   profile_builder builder;

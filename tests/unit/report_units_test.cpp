@@ -5,12 +5,20 @@
 #include <clocale>
 
 #include "tool/report/code_width.hpp"
+#include "tool/report/command_text.hpp"
 #include "tool/report/marker_table.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
 
 namespace heapledger::report {
 namespace {
+
+TEST(command_text, is_what_a_shell_takes_and_no_padding) {
+  EXPECT_EQ(command_text({"sh", "-c", "a b", ""}, "/bin/sh"), "sh -c 'a b' ''");
+  EXPECT_EQ(command_text({"postgres: walwriter ", "", "", "", ""}, "/usr/bin/postgres"), "'postgres: walwriter '");
+  EXPECT_EQ(command_text({}, "/bin/x"), "/bin/x");
+  EXPECT_EQ(command_text({}, ""), "(a program without a name)");
+}
 
 TEST(units, bytes) {
   EXPECT_EQ(bytes_text(std::int64_t{0}), "0 B");

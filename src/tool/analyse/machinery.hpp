@@ -42,11 +42,14 @@ class machinery {
   template <class Judge>
   static bool remember(std::vector<answer>& answers, std::uint32_t key, Judge&& judge);
 
+  class skip_wrappers;
+  bool is_malloc_of(const frame_ref& frame, std::uint32_t module);
   std::size_t end_before_rust_begins(std::span<const frame_ref> stack);
 
   const profile& profile_;
   std::vector<answer> wrapper_;  // by string, as those that follow
   std::vector<answer> foreign_;
+  std::vector<answer> malloc_;
   std::vector<answer> start_;
   std::vector<answer> rust_name_;
   std::vector<answer> rust_begin_;

@@ -48,8 +48,22 @@ constexpr std::array<std::string_view, 31> wrapper_qualities = {
 
 constexpr std::array<std::string_view, 4> wrapper_endings = {"_alloc", "_alloc0", "Alloc", "Alloc0"};
 
-constexpr std::array<std::string_view, 4> wrapper_names = {"aligned_alloc", "allocate", "Allocate",
-                                                           "__cxa_allocate_exception"};
+constexpr std::array<std::string_view, 16> wrapper_names = {"aligned_alloc",
+                                                            "allocate",
+                                                            "Allocate",
+                                                            "__cxa_allocate_exception",
+                                                            "allocate_buffer",
+                                                            "grow_pod",
+                                                            "_obstack_newchunk",
+                                                            "_obstack_begin",
+                                                            "_PyObject_New",
+                                                            "_PyObject_NewVar",
+                                                            "_PyObject_GC_New",
+                                                            "_PyObject_GC_NewVar",
+                                                            "AcquireMagickMemory",
+                                                            "AcquireQuantumMemory",
+                                                            "AcquireAlignedMemory",
+                                                            "ResizeQuantumMemory"};
 
 constexpr std::array<std::string_view, 12> start_names = {"_start",
                                                           "__libc_start_main",
@@ -103,8 +117,11 @@ bool is_wrapper_name(std::string_view base) {
 
 bool is_allocation_wrapper(std::string_view function) {
   const std::string_view name = qualified_name(function);
-  if (any_prefix(name, library_scopes)) return true;
-  const std::string_view base = base_name(name);
+  return any_prefix(name, library_scopes) || is_malloc_of_a_library(name);
+}
+
+bool is_malloc_of_a_library(std::string_view function) {
+  const std::string_view base = base_name(function);
   return is_wrapper_name(base) || any_suffix(base, wrapper_endings) || any_of(base, wrapper_names);
 }
 

@@ -19,6 +19,7 @@
 #include "tool/cli/load.hpp"
 #include "tool/cli/run_messages.hpp"
 #include "tool/cli/values.hpp"
+#include "tool/cli/which_program.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/programs.hpp"
 #include "tool/collect/watch_wish.hpp"
@@ -72,6 +73,7 @@ bool is_pid(const std::string& target) {
 }
 
 int leaks_of_profile(const leaks_options& options) {
+  refuse_name_of_program(options.target);
   if (!options.of_a_process.empty())
     throw usage_error(fmt::format("leaks: {} is for the watch of a running program; {} is a profile, of what was found",
                                   options.of_a_process, options.target));

@@ -12,6 +12,7 @@
 #include "tool/collect/resident_parts.hpp"
 #include "tool/collect/totals.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/report/command_text.hpp"
 #include "tool/report/json_text.hpp"
 #include "tool/report/page.hpp"
 #include "tool/report/printable.hpp"
@@ -39,12 +40,6 @@ std::optional<row> look_at(const collect::running_program& program) {
   } catch (const input_error&) {
     return {};  // it ended meanwhile
   }
-}
-
-std::string command_text(const collect::running_program& program) {
-  std::string text;
-  for (const auto& word : program.command) text += (text.empty() ? "" : " ") + report::shell_quoted(word);
-  return report::terminal_text(text.empty() ? program.exe : text);
 }
 
 std::string as_json(const std::vector<row>& rows) {
@@ -86,7 +81,8 @@ int ps(const ps_options& options) {
     const auto line =
         fmt::format("{:>8}  {:>9}  {:>10}  {:>10}  {:>12}  {}", each.program.pid, report::seconds_text(each.running_ns),
                     report::bytes_text(each.totals.live_bytes()), report::bytes_text(each.rss_bytes),
-                    report::signed_count_text(each.totals.live_blocks()), command_text(each.program));
+                    report::signed_count_text(each.totals.live_blocks()),
+                    report::command_text(each.program.command, each.program.exe));
     print_answer((::isatty(STDOUT_FILENO) != 0 ? report::cut_right(line, width) : line) + "\n");
   }
   finish_answer();

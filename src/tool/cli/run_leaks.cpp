@@ -141,14 +141,17 @@ void run_leak_watch::read(const written_profile& written, const profile& of) {
   if (!file_.empty() && shown.leaked_bytes <= most_bytes_) return;
   most_bytes_ = shown.leaked_bytes;
   file_ = written.file;
+  is_kept_ = written.is_kept;
 }
 
 int run_leak_watch::finish(bool quiet, int program_status) const {
   if (!quiet && !file_.empty()) {
     const auto next = fmt::format("heapledger leaks {}", shell_word(file_));
-    say(places_ == 0 ? fmt::format("no leak found; what was watched: {}", next)
-                     : fmt::format("{} of about {}; see: {}", report::counted(places_, "leak", "leaks"),
-                                   report::bytes_text(bytes_), next));
+    const auto found = places_ == 0 ? "no leak found"
+                                    : fmt::format("{} of about {}", report::counted(places_, "leak", "leaks"),
+                                                  report::bytes_text(bytes_));
+    const char* where = !is_kept_ ? "" : places_ == 0 ? "; what was watched: " : "; see: ";
+    say(found + where + (is_kept_ ? next : ""));
   }
   return places_ != 0 && options_.error_exitcode != 0 ? options_.error_exitcode : program_status;
 }

@@ -54,6 +54,7 @@ class run_leak_watch {
   std::int64_t bytes_ = 0;
   std::int64_t most_bytes_ = 0;
   std::string file_;  // the profile with the most of them
+  bool is_kept_ = true;
 };
 
 }  // namespace heapledger::cli

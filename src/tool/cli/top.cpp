@@ -51,6 +51,7 @@ bool is_number(const std::string& word) {
 
 std::unique_ptr<live::source> open_source(const top_options& options, live::symbol_names& names) {
   if (options.what.empty() || is_number(options.what)) return live::watch_program(which_program(options.what), names);
+  refuse_name_of_program(options.what);
   auto loaded = load_profile(options.what, {});
   if (loaded.process.ended == ending::running) {
     const auto program = collect::find_program(static_cast<pid_t>(loaded.process.pid));

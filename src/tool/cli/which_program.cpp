@@ -1,6 +1,7 @@
 #include "tool/cli/which_program.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "tool/cli/values.hpp"
 #include "tool/profile/error.hpp"
@@ -24,6 +25,16 @@ std::string listed(const std::vector<collect::running_program>& programs) {
 }
 
 }  // namespace
+
+void refuse_name_of_program(const std::string& word) {
+  const bool looks_like_file = word.find_first_of("/@.") != std::string::npos;
+  if (looks_like_file || ::access(word.c_str(), F_OK) == 0) return;
+  auto programs = collect::find_programs();
+  std::erase_if(programs, [&](const auto& program) { return program.exe.substr(program.exe.rfind('/') + 1) != word; });
+  throw input_error(word, "there is no such file",
+                    programs.empty() ? "a running program is named by its pid: heapledger ps lists them"
+                                     : "a running program is named by its pid: " + listed(programs));
+}
 
 collect::running_program which_program(const std::string& pid) {
   if (!pid.empty()) {

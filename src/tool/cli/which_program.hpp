@@ -11,4 +11,7 @@ namespace heapledger::cli {
 // there are several to choose from.
 collect::running_program which_program(const std::string& pid);  // empty: the only one
 
+// For what is neither a file nor a number: throws input_error if it can only be meant as a program's name.
+void refuse_name_of_program(const std::string& word);
+
 }  // namespace heapledger::cli

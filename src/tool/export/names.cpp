@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tool/report/command_text.hpp"
 #include "tool/report/names.hpp"
 #include "tool/report/printable.hpp"
 
@@ -43,10 +44,7 @@ std::string scope_path(const std::vector<std::string>& scope) {
 }
 
 std::string command_line(const process_info& process) {
-  std::string text;
-  for (const auto& word : process.command) text += (text.empty() ? "" : " ") + report::shell_quoted(word);
-  if (text.empty()) text = process.exe.empty() ? "unknown" : process.exe;
-  return report::terminal_text(text);
+  return report::command_text(process.command, process.exe, "unknown");
 }
 
 void frames_of(const profile& p, std::uint32_t node, std::vector<analyse::frame_ref>& frames) {

@@ -8,6 +8,7 @@
 #include "tool/analyse/groups.hpp"
 #include "tool/analyse/mismatches.hpp"
 #include "tool/analyse/symbol_gaps.hpp"
+#include "tool/report/command_text.hpp"
 #include "tool/report/json.hpp"
 #include "tool/report/json_text.hpp"
 #include "tool/report/loss_words.hpp"
@@ -22,13 +23,6 @@ std::string text_list(const std::vector<std::string>& texts) {
   std::string list = "[";
   for (const auto& text : texts) list += (list.size() > 1 ? "," : "") + report::json_string(text);
   return list + "]";
-}
-
-std::string command_text(const process_info& process) {
-  std::string text;
-  for (const auto& word : process.command) text += (text.empty() ? "" : " ") + report::shell_quoted(word);
-  if (text.empty()) text = process.exe.empty() ? "(a program without a name)" : process.exe;
-  return report::terminal_text(text);
 }
 
 std::string symbol_lines(const profile& p) {
@@ -62,9 +56,10 @@ std::string words(const profile& p) {
       R"({{"name":{},"command":{},"ending":{},"host":{},"losses":{},"errors":{},"symbols":{},"modules":{},"threads":{},)"
       R"("nameless_peak_bytes":{},"symbolized":{}}})",
       report::json_string(report::terminal_text(report::file_part(p.process.exe))),
-      report::json_string(command_text(p.process)), report::json_string(report::ending_text(p.process)),
-      report::json_string(report::terminal_text(p.process.host)), text_list(losses), text_list(errors), symbol_lines(p),
-      text_list(modules), text_list(threads), nameless.bytes, p.symbolized);
+      report::json_string(report::command_text(p.process.command, p.process.exe)),
+      report::json_string(report::ending_text(p.process)), report::json_string(report::terminal_text(p.process.host)),
+      text_list(losses), text_list(errors), symbol_lines(p), text_list(modules), text_list(threads), nameless.bytes,
+      p.symbolized);
 }
 
 std::string small_report(profile& p) {

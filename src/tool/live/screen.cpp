@@ -9,6 +9,7 @@
 #include "tool/analyse/frames.hpp"
 #include "tool/live/leak_marks.hpp"
 #include "tool/live/table.hpp"
+#include "tool/report/command_text.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
 
@@ -47,12 +48,6 @@ bool has_name(const profile& p, std::size_t stack, const std::string& wanted) {
     return !found;
   });
   return found;
-}
-
-std::string command_text(const process_info& process) {
-  std::string text;
-  for (const auto& word : process.command) text += (text.empty() ? "" : " ") + report::shell_quoted(word);
-  return report::terminal_text(text.empty() ? process.exe : text);
 }
 
 }  // namespace
@@ -108,7 +103,7 @@ std::vector<screen_line> screen::head(std::size_t columns) const {
                       : paused_                              ? "  paused"
                                                              : "";
   const auto right = fmt::format("  {}{}", report::seconds_text(last_->time_ns), state);
-  const auto left = fmt::format("{} {}", process.pid, command_text(process));
+  const auto left = fmt::format("{} {}", process.pid, report::command_text(process.command, process.exe));
   const auto room = columns > report::columns(right) ? columns - report::columns(right) : 0;
   lines.push_back({report::padded(report::cut_right(left, room), room) + right, look::bold});
   std::string live = fmt::format("live {:>10} in {} blocks", report::bytes_text(total.live_bytes()),

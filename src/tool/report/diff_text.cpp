@@ -8,8 +8,10 @@
 
 #include "tool/analyse/machinery.hpp"
 #include "tool/diff/rank.hpp"
+#include "tool/report/command_text.hpp"
 #include "tool/report/frame_text.hpp"
 #include "tool/report/grid.hpp"
+#include "tool/report/names.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
 
@@ -39,7 +41,7 @@ std::string share_text(std::int64_t before, std::int64_t change) {
   if (change == 0) return "the same";
   if (before <= 0) return "new";
   const double share = static_cast<double>(change) / static_cast<double>(before);
-  return share < 10 ? fmt::format("{:+.1f} %", 100 * share) : fmt::format("{:.1f} times", share + 1);
+  return share < 10 ? fmt::format("{:+.1f} %", 100 * share) : fmt::format("{:.1f} times as much", share + 1);
 }
 
 const char* measure_words(measure by) {
@@ -64,12 +66,18 @@ const char* kind_words(kind which) {
 }
 
 void write_profile_line(page& page, const char* label, const process_info& process) {
-  std::string command;
-  for (const auto& word : process.command) command += (command.empty() ? "" : " ") + shell_quoted(word);
-  if (command.empty()) command = process.exe;
-  page.line(fmt::format("{} {} (pid {}, ran {})", label, cut_right(terminal_text(command), page.width() - 30),
-                        process.pid, seconds_text(process.duration_ns)),
+  page.line(fmt::format("{} {} (pid {}, ran {})", label,
+                        cut_right(command_text(process.command, process.exe), page.width() - 30), process.pid,
+                        seconds_text(process.duration_ns)),
             tone::bold);
+}
+
+void write_other_program(page& page, std::string_view before, std::string_view after) {
+  if (before.empty() || after.empty() || file_part(before) == file_part(after)) return;
+  page.paragraph(
+      fmt::format("The programs have different names, {} and {}: their functions are matched as if they were one.",
+                  terminal_text(file_part(before)), terminal_text(file_part(after))),
+      0, tone::faint);
 }
 
 void write_totals(page& page, const diff::comparison& compared) {
@@ -203,6 +211,7 @@ std::string diff_text(const diff::comparison& compared, std::span<const gate_res
   page page(out, options.style);
   write_profile_line(page, "before", compared.before().process);
   write_profile_line(page, "after ", compared.after().process);
+  write_other_program(page, compared.before().process.exe, compared.after().process.exe);
   page.blank();
   write_totals(page, compared);
   write_places(page, compared, options);

@@ -10,6 +10,7 @@
 #include "tool/analyse/leak_place.hpp"
 #include "tool/analyse/machinery.hpp"
 #include "tool/profile/saturating.hpp"
+#include "tool/report/command_text.hpp"
 #include "tool/report/loss_words.hpp"
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
@@ -28,12 +29,6 @@ entry_list with_verdict(std::span<const leak_entry> entries, std::string_view ve
   for (const auto& entry : entries)
     if (entry.verdict == verdict) result.push_back(&entry);
   return result;
-}
-
-std::string command_text(const process_info& process) {
-  std::string text;
-  for (const auto& word : process.command) text += (text.empty() ? "" : " ") + shell_quoted(word);
-  return terminal_text(text.empty() ? process.exe : text);
 }
 
 std::string sizes_text(const leak_entry& leak) {
@@ -105,7 +100,7 @@ void write_list(page& page, const profile& p, analyse::machinery& machinery, con
 }
 
 void write_head(page& page, const profile& p, const leak_info& watch) {
-  page.line(command_text(p.process), tone::bold);
+  page.line(command_text(p.process.command, p.process.exe), tone::bold);
   page.paragraph(
       fmt::format("pid {}, watched for {}; {}", p.process.pid, seconds_text(watch.duration_ns), ending_text(p.process)),
       0);
@@ -181,7 +176,7 @@ std::string leaks_text(const profile& given, std::span<const leak_entry> entries
   std::string out;
   page page(out, options.style);
   if (!p.leaks) {
-    page.line(command_text(p.process), tone::bold);
+    page.line(command_text(p.process.command, p.process.exe), tone::bold);
     page.paragraph(
         "The leak watch was not on. To have it: heapledger run --leaks -- PROGRAM, or, while the program runs "
         "under heapledger, heapledger leaks PID.",

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "tool/analyse/timeline.hpp"
+#include "tool/report/command_text.hpp"
 #include "tool/report/marker_table.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
@@ -24,15 +25,8 @@ std::string signal_text(int signal) {
   return fmt::format("SIG{} ({})", name, description != nullptr ? description : "?");
 }
 
-std::string command_text(const process_info& process) {
-  std::string text;
-  for (const auto& word : process.command) text += (text.empty() ? "" : " ") + shell_quoted(word);
-  if (text.empty()) text = process.exe.empty() ? "(a program without a name)" : process.exe;
-  return terminal_text(text);
-}
-
 void write_process(page& page, const process_info& process) {
-  page.line(command_text(process), tone::bold);
+  page.line(command_text(process.command, process.exe), tone::bold);
   std::string line = fmt::format("pid {}", process.pid);
   if (!process.host.empty()) line += " on " + terminal_text(process.host);
   const std::time_t started = process.start_realtime_ns / 1'000'000'000;
@@ -129,7 +123,12 @@ void write_nothing_seen(page& page, const profile& p) {
 void write_timeline(page& page, const profile& p) {
   constexpr std::size_t margin = 2;
   if (p.timeline.size() < 3 || p.window) return;
-  const auto heights = analyse::live_columns(p.timeline, p.process.duration_ns, page.width() - 2 * margin);
+  auto heights = analyse::live_columns(p.timeline, p.process.duration_ns, page.width() - 2 * margin);
+  if (p.peak.time_ns && !heights.empty()) {  // seldom was it looked at just then
+    const auto end_ns = analyse::end_of(p.timeline, p.process.duration_ns);
+    auto& column = heights[analyse::column_at(*p.peak.time_ns, end_ns, heights.size())];
+    column = std::max(column, p.totals().peak_bytes);
+  }
   const std::int64_t highest = heights.empty() ? 0 : *std::max_element(heights.begin(), heights.end());
   if (highest <= 0) return;
   constexpr std::array blocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

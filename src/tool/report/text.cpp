@@ -104,12 +104,13 @@ void write_next(page& page, const profile& p, const text_options& options) {
   const std::string file = terminal_text(shell_quoted(options.file));
   const std::string same = terminal_text(options.window_words) + file;
   const bool timeable = !p.process.lives_timed && !p.window;
+  const bool has_stacks = p.process.stacks != "off";
   page.heading("Next");
   if (p.leaks) {
     page.command(fmt::format("heapledger leaks {}", file));
     page.line("      what the leak watch found", tone::faint);
   }
-  if (p.process.stacks == "off") {
+  if (!has_stacks) {
     page.command("heapledger run -- ...");
     page.line("      the same run with stacks: where the memory is, and who allocates", tone::faint);
   } else {
@@ -119,7 +120,8 @@ void write_next(page& page, const profile& p, const text_options& options) {
               tone::faint);
   }
   page.command(fmt::format("heapledger report --json {}", same));
-  page.line("      every stack with every frame, for programs", tone::faint);
+  page.line(has_stacks ? "      every stack with every frame, for programs" : "      the same, for programs",
+            tone::faint);
   if (timeable) {
     page.command("heapledger run --lifetimes ...");
     page.line("      the same run with every block timed: how long blocks live, and whose", tone::faint);
