@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "report_sample.hpp"
+#include "tool/leaks/stack_choice.hpp"
 #include "tool/leaks/suppressions.hpp"
 #include "tool/profile/error.hpp"
 
@@ -57,6 +58,24 @@ TEST(leaks_suppressions, a_bad_line_is_named) {
   EXPECT_EQ(complaint("leak:\x1b[2J"), "");
   EXPECT_THROW(suppressions::read("/nonexistent/file"), input_error);
   EXPECT_THROW(suppressions::read("/"), input_error);
+}
+
+TEST(stack_choice, finds_functions_files_and_modules) {
+  sample::profile_builder builder;
+  builder.stack({{"malloc", "", 0, "/lib/libc.so.6"}, {"parse", "src/parse.cpp", 3}, {"main", "main.cpp", 9}}, {});
+  builder.stack(
+      {{"malloc", "", 0, "/lib/libc.so.6"}, {"plugin_init", "", 0, "/lib/libplugin.so"}, {"main", "main.cpp", 9}}, {});
+  builder.stack({}, {});
+  const profile p = builder.build();
+  const auto with = [&](std::vector<std::string> patterns) { return stacks_with(p, patterns); };
+  EXPECT_EQ(with({"parse"}), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(with({"^parse$"}), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(with({"^arse"}), (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(with({"parse.cpp$"}), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(with({"libplugin"}), (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(with({"libplugin", "src/*.cpp"}), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(with({"main"}), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(with({}), (std::vector<bool>{false, false, false}));
 }
 
 }  // namespace

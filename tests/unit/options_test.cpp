@@ -247,7 +247,18 @@ TEST(report_options, are_taken) {
   EXPECT_EQ(std::get<report_options>(parsed({"report"})).file, "");  // the command says which there are
 }
 
+TEST(report_options, choose_stacks) {
+  const auto options = std::get<report_options>(
+      parsed({"report", "--focus", "a", "--focus=b", "--ignore", "c", "--suppressions", "f", "x.hlp"}));
+  EXPECT_EQ(options.focus, (words{"a", "b"}));
+  EXPECT_EQ(options.ignore, words{"c"});
+  EXPECT_EQ(options.suppressions, words{"f"});
+  EXPECT_EQ(options.file, "x.hlp");
+}
+
 TEST(report_options, wrong_usage_says_what_to_type) {
+  EXPECT_SAYS(refusal({"report", "--focus", "*", "x"}), "--focus needs the name");
+  EXPECT_SAYS(refusal({"report", "--ignore", "", "x"}), "--ignore needs the name");
   EXPECT_SAYS(refusal({"report", "--since", "a", "--by", "peak", "x"}), "--by peak says nothing with --since");
   EXPECT_SAYS(refusal({"report", "a", "b"}), "'b' is one argument too many");
   EXPECT_SAYS(refusal({"report", "--by", "size", "a"}), "live, peak, allocated, count, temporary");

@@ -94,6 +94,23 @@ TEST(report_text, recursion_in_full_golden) {
   expect_golden("recursion", text);
 }
 
+TEST(report_text, stacks_that_are_left_out_are_told) {
+  auto options = plain();
+  options.left_out = {true, false};
+  options.left_out_by = "--ignore read_line";
+  std::string text = utc_report(tidy_program(), options);
+  EXPECT_NE(text.find("without 1,000 in 1 stack, left out by --ignore read_line; shares are of all"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("tool.c:31"), std::string::npos) << text;
+  EXPECT_NE(text.find("tool.c:12"), std::string::npos) << text;
+  options = plain();
+  options.known = {false, true};
+  text = utc_report(tidy_program(), options);
+  EXPECT_NE(text.find("without 4.0 KiB in 1 stack, left out by --suppressions"), std::string::npos) << text;
+  EXPECT_NE(text.find("allocated      66.5 KiB"), std::string::npos) << text;
+  EXPECT_NE(text.find("tool.c:12"), std::string::npos) << "it is left out of what was never freed only";
+}
+
 TEST(report_text, full_recursion_says_how_to_see_it) {
   profile_builder builder;
   std::vector<sample::sample_frame> frames(30, {"walk", "walk.c", 8});

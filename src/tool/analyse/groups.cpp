@@ -22,10 +22,11 @@ std::uint64_t function_key(const profile& p, const frame_ref& frame) {
   return (module & 0x7fffffff) << 32 | p.frames[frame.symbol].function;
 }
 
-std::vector<site> find_sites(const profile& p, machinery& machinery) {
+std::vector<site> find_sites(const profile& p, machinery& machinery, const std::vector<bool>& left_out) {
   std::vector<site> sites;
   std::unordered_map<std::uint64_t, std::uint32_t> index;
   for (std::uint32_t i = 0; i < p.stacks.size(); ++i) {
+    if (!left_out.empty() && left_out[i]) continue;
     const std::size_t first = machinery.first_visible(p.stacks[i].node);
     const auto frames = expand_stack(p, p.stacks[i].node, first + 1);
     const frame_ref frame = frames.empty() ? frame_ref{} : frames.back();

@@ -22,7 +22,8 @@ std::uint64_t place_key(const profile& p, const frame_ref& frame);
 // What makes two frames the same caller: the function alone.
 std::uint64_t function_key(const profile& p, const frame_ref& frame);
 
-std::vector<site> find_sites(const profile& p, machinery& machinery);
+// Of the stacks that are not left out, by their index; of all where that is empty.
+std::vector<site> find_sites(const profile& p, machinery& machinery, const std::vector<bool>& left_out = {});
 
 // Indices of the `top` largest sites whose value is above zero.
 std::vector<std::uint32_t> rank_sites(const std::vector<site>& sites, measure by, std::size_t top);

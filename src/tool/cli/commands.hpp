@@ -51,8 +51,11 @@ struct report_options {
   std::string by;           // live peak allocated count temporary; empty: live in JSON, what fits the ending in text
   std::uint32_t top = 0;    // 0: ten in text, every stack in JSON
   std::uint32_t depth = 0;  // frames shown per stack; 0: what matters in text, all in JSON
-  bool full_recursion = false;  // text: do not collapse repeated frames
-  std::string since;            // snapshots: what happened from one to the other, or to the end
+  bool full_recursion = false;            // text: do not collapse repeated frames
+  std::vector<std::string> focus;         // patterns: only stacks that have one of them
+  std::vector<std::string> ignore;        // and none of these
+  std::vector<std::string> suppressions;  // files: never freed, and known
+  std::string since;                      // snapshots: what happened from one to the other, or to the end
   std::string until;
   std::vector<std::string> debug_paths;  // extra places for debug files
 };

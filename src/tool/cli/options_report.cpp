@@ -1,4 +1,6 @@
 // The syntax of the commands that read: report and doctor.
+#include <fmt/format.h>
+
 #include "tool/cli/command_line.hpp"
 #include "tool/cli/options_of.hpp"
 #include "tool/cli/values.hpp"
@@ -20,6 +22,18 @@ report_options parse_report(std::span<const std::string> given_words) {
                  "so many frames of each stack; in JSON, from the allocation on (what matters; all in JSON)")
       ->type_name("N");
   app.add_flag("--full-recursion", options.full_recursion, "show repeated frames one by one, as JSON always does");
+  const auto add_patterns = [&](const char* name, std::vector<std::string>& texts, const char* value,
+                                const char* words) {
+    app.add_option(name, texts, words)
+        ->type_name(value)
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  add_patterns("--focus", options.focus, "TEXT", "only stacks that have this in a function, file or module");
+  add_patterns("--ignore", options.ignore, "TEXT", "only stacks that do not");
+  add_patterns("--suppressions", options.suppressions, "FILE",
+               "never freed: leave out what matches its lines, as LeakSanitizer has them");
   app.add_option("--since", options.since, "what happened after this snapshot (FILE@NAME shows one itself)")
       ->type_name("NAME");
   app.add_option("--until", options.until, "and up to this one (the end)")->type_name("NAME");
@@ -35,6 +49,11 @@ report_options parse_report(std::span<const std::string> given_words) {
     throw usage_error(
         "--by peak says nothing with --since: between two snapshots only live, allocated, count and temporary are "
         "known");
+  for (const auto* texts : {&options.focus, &options.ignore})
+    for (const auto& text : *texts)
+      if (text.find_first_not_of("*^$") == std::string::npos)
+        throw usage_error(fmt::format("{} needs the name, or a part of it, that stacks are to have",
+                                      texts == &options.focus ? "--focus" : "--ignore"));
   if (app.count("--until") != 0 && options.since.empty()) throw usage_error("--until needs --since NAME");
   return options;
 }

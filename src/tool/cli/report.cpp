@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +13,12 @@
 #include "tool/cli/load.hpp"
 #include "tool/cli/newest_profile.hpp"
 #include "tool/cli/run_messages.hpp"
+#include "tool/cli/values.hpp"
+#include "tool/leaks/stack_choice.hpp"
+#include "tool/leaks/suppressions.hpp"
 #include "tool/profile/error.hpp"
 #include "tool/report/json.hpp"
+#include "tool/report/printable.hpp"
 #include "tool/report/text.hpp"
 #include "tool/report/units.hpp"
 
@@ -45,6 +50,10 @@ class json_out {
 
 profile between(profile whole, const report_options& options) {
   if (options.since.empty()) return whole;
+  if (const auto at = options.file.rfind('@'); at != std::string::npos && ::access(options.file.c_str(), F_OK) != 0)
+    throw usage_error(fmt::format("--since needs the whole profile; type: heapledger report --since {} --until {} {}",
+                                  shell_word(options.since), shell_word(options.file.substr(at + 1)),
+                                  shell_word(options.file.substr(0, at))));
   const auto since = snapshot_of(whole, options.file, options.since);
   if (options.until.empty()) return analyse::profile_between(whole, since, {});
   const auto until = snapshot_of(whole, options.file, options.until);
@@ -58,6 +67,50 @@ std::string window_words(const report_options& options) {
   if (!options.since.empty()) words += "--since " + shell_word(options.since) + " ";
   if (!options.until.empty()) words += "--until " + shell_word(options.until) + " ";
   return words;
+}
+
+struct choice_of_stacks {
+  std::vector<bool> left_out;  // empty: none
+  std::string by;
+  std::vector<bool> known;
+};
+
+std::vector<bool> stacks_of(const profile& p, const std::vector<std::string>& patterns) {
+  auto found = leaks::stacks_with(p, patterns);
+  if (!p.stacks.empty() && std::find(found.begin(), found.end(), true) == found.end())
+    say(fmt::format("no stack has {} in a function, file or module", fmt::join(patterns, " or ")));
+  return found;
+}
+
+choice_of_stacks choose(const profile& p, const report_options& options) {
+  choice_of_stacks choice;
+  const auto leave_out = [&](const std::vector<std::string>& patterns, bool those_that_match, const char* option) {
+    if (patterns.empty()) return;
+    const auto found = stacks_of(p, patterns);
+    choice.left_out.resize(p.stacks.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      choice.left_out[i] = choice.left_out[i] || found[i] == those_that_match;
+    choice.by +=
+        fmt::format("{}{} {}", choice.by.empty() ? "" : " ", option, fmt::join(patterns, fmt::format(" {} ", option)));
+  };
+  leave_out(options.focus, false, "--focus");
+  leave_out(options.ignore, true, "--ignore");
+  std::vector<std::string> patterns;
+  for (const auto& file : options.suppressions) {
+    const auto read = leaks::suppressions::read(file);
+    patterns.insert(patterns.end(), read.patterns().begin(), read.patterns().end());
+  }
+  if (options.suppressions.empty()) return choice;
+  choice.known = leaks::stacks_with(p, patterns);
+  for (std::size_t i = 0; i < choice.left_out.size(); ++i) choice.known[i] = choice.known[i] && !choice.left_out[i];
+  return choice;
+}
+
+// A stack of JSON holds every measure, so what is known is left out whole.
+std::vector<bool> either(std::vector<bool> left, const std::vector<bool>& right) {
+  if (left.empty()) return right;
+  for (std::size_t i = 0; i < right.size(); ++i) left[i] = left[i] || right[i];
+  return left;
 }
 
 int ask_which() {
@@ -75,12 +128,16 @@ int report(const report_options& options) {
   if (options.file.empty()) return ask_which();
   const profile loaded = between(load_profile(options.file, options.debug_paths), options);
   const auto by = analyse::parse_measure(options.by);
+  const auto choice = choose(loaded, options);
   if (options.json) {
     json_out out(options.top == 0 ? loaded.stacks.size() : std::min<std::size_t>(options.top, loaded.stacks.size()));
-    report::write_json(loaded, {by.value_or(analyse::measure::live), options.top, options.depth},
-                       [&](std::string_view text) { out.write(text); });
+    report::write_json(
+        loaded,
+        {by.value_or(analyse::measure::live), options.top, options.depth, either(choice.left_out, choice.known)},
+        [&](std::string_view text) { out.write(text); });
   } else {
-    print_answer(report::text_report(loaded, {by, options.top, options.depth, options.full_recursion,
+    print_answer(report::text_report(loaded, {by, options.top, options.depth, options.full_recursion, choice.left_out,
+                                              report::terminal_text(choice.by), choice.known,
                                               report::style_for(STDOUT_FILENO), options.file, window_words(options)}));
   }
   finish_answer();

@@ -63,7 +63,9 @@ watch_control::watch_control(const std::string& path, links how)
   if (::fstat(fd_.get(), &status) != 0 || status.st_dev != segment_.device() || status.st_ino != segment_.inode())
     throw input_error(path, "the segment was replaced by another file");
   if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) throw input_error(path, "another heapledger watches this process", "stop that one first");
+    if (errno == EWOULDBLOCK)
+      throw input_error(path, "another heapledger watches this process, its run or a leaks PID",
+                        "heapledger start PID begins that watch anew; its end is the end of the other");
     fail(path, "lock the segment");
   }
   if (!segment_.read_at(request_offset, &asked_, sizeof asked_)) fail(path, "read the segment");

@@ -24,6 +24,7 @@ class suppressions {
   static suppressions parse(std::string_view text, std::string_view name);
 
   bool empty() const { return patterns_.empty(); }
+  const std::vector<std::string>& patterns() const { return patterns_; }
   bool matches(const profile& p, std::uint32_t node) const;
 
  private:

@@ -39,6 +39,7 @@ class json_writer {
     write_memory("memory", p_.memory);
     write_memory("memory_peak", p_.memory_peak);
     write_stacks();
+    write_left_out();
     write_scopes();
     write_pools();
     write_freers();
@@ -176,8 +177,31 @@ class json_writer {
         map->allocator_bytes, map->file_bytes, map->stack_bytes, map->other_bytes);
   }
 
+  std::vector<std::uint32_t> shown_stacks() const {
+    if (options_.left_out.empty()) return analyse::rank_stacks(p_.stacks, options_.by, options_.top);
+    auto shown = analyse::rank_stacks(p_.stacks, options_.by, 0);
+    std::erase_if(shown, [&](auto index) { return options_.left_out[index]; });
+    if (options_.top != 0 && shown.size() > options_.top) shown.resize(options_.top);
+    return shown;
+  }
+
+  // With it the stacks add up to the totals.
+  void write_left_out() {
+    if (options_.left_out.empty()) return;
+    counters sum;
+    std::size_t stacks = 0;
+    for (std::size_t i = 0; i < p_.stacks.size(); ++i) {
+      if (!options_.left_out[i]) continue;
+      sum += p_.stacks[i].count;
+      ++stacks;
+    }
+    add("\"left_out\":{{\"stacks\":{},", stacks);
+    write_counts(sum);
+    add(",\"temporaries\":{},\"peak_bytes\":{}}},\n", sum.temporaries, sum.peak_bytes);
+  }
+
   void write_stacks() {
-    write_list("stacks", analyse::rank_stacks(p_.stacks, options_.by, options_.top), [&](std::uint32_t index) {
+    write_list("stacks", shown_stacks(), [&](std::uint32_t index) {
       const stack_entry& stack = p_.stacks[index];
       const counters& count = stack.count;
       add("{{\"id\":{},", stack.id);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "tool/analyse/measure.hpp"
 #include "tool/profile/profile.hpp"
@@ -13,8 +14,9 @@ namespace heapledger::report {
 
 struct json_options {
   analyse::measure by = analyse::measure::live;
-  std::size_t top = 0;    // 0: every stack
-  std::size_t depth = 0;  // innermost frames of each; 0: all
+  std::size_t top = 0;              // 0: every stack
+  std::size_t depth = 0;            // innermost frames of each; 0: all
+  std::vector<bool> left_out = {};  // stacks, by index; empty: none
 };
 
 using json_sink = std::function<void(std::string_view)>;

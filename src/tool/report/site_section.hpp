@@ -24,7 +24,8 @@ struct site_section_options {
 // Sites of one profile, found once and shown by several measures.
 class site_list {
  public:
-  explicit site_list(const profile& p) : profile_(p), machinery_(p), sites_(analyse::find_sites(p, machinery_)) {}
+  explicit site_list(const profile& p, const std::vector<bool>& left_out = {})
+      : profile_(p), machinery_(p), sites_(analyse::find_sites(p, machinery_, left_out)) {}
 
   const profile& source() const { return profile_; }
   const std::vector<analyse::site>& sites() const { return sites_; }

@@ -72,6 +72,25 @@ bool peak_is_what_lives(const profile& p) {
                      [](const stack_entry& stack) { return stack.count.peak_bytes == stack.count.live_bytes(); });
 }
 
+// A share of one list: what an option left out of it.
+void write_left_out(page& page, const profile& p, measure by, const std::vector<bool>& left_out,
+                    const std::string& option) {
+  if (left_out.empty()) return;
+  counters sum;
+  std::uint64_t stacks = 0;
+  for (std::size_t i = 0; i < p.stacks.size(); ++i) {
+    if (!left_out[i] || value_of(p.stacks[i].count, by) <= 0) continue;
+    sum += p.stacks[i].count;
+    ++stacks;
+  }
+  const auto value = value_of(sum, by);
+  const bool is_bytes = by == measure::live || by == measure::peak || by == measure::allocated;
+  page.paragraph(
+      fmt::format("without {} in {}, left out by {}; shares are of all",
+                  is_bytes ? bytes_text(value) : signed_count_text(value), counted(stacks, "stack", "stacks"), option),
+      2, tone::faint);
+}
+
 void write_lists(page& page, const profile& p, site_list& sites, const text_options& options) {
   if (p.process.stacks == "off") return;  // one place, with everything
   auto lists = lists_of(p, options.by);
@@ -89,6 +108,14 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
     }
     page.heading(title_of(p, by));
     if (same && (by == measure::live || by == measure::peak)) page.line("  (this is the peak as well)", tone::faint);
+    write_left_out(page, p, by, options.left_out, options.left_out_by);
+    const bool has_known = by == measure::live && !options.known.empty();
+    std::vector<bool> without = options.left_out;
+    if (has_known) {
+      write_left_out(page, p, by, options.known, "--suppressions");
+      without.resize(p.stacks.size());
+      for (std::size_t at = 0; at < without.size(); ++at) without[at] = without[at] || options.known[at];
+    }
     site_section_options section;
     section.by = by;
     section.depth = options.depth;
@@ -96,7 +123,12 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
     section.top = options.top;
     section.aside = i > 0;
     section.usual = i == 0 ? sites_in_first_list : sites_in_other_lists;
-    write_sites(page, sites, section);
+    if (has_known || !options.left_out.empty()) {
+      site_list some(p, without);
+      write_sites(page, some, section);
+    } else {
+      write_sites(page, sites, section);
+    }
   }
 }
 
