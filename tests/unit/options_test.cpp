@@ -285,6 +285,11 @@ TEST(commands, unknown_ones_get_a_suggestion) {
   EXPECT_SAYS(refusal({"rnu", "ls"}), "did you mean run?");
   EXPECT_SAYS(refusal({"--verison"}), "did you mean --version?");
   EXPECT_SAYS(refusal({"xyzzy"}), "heapledger --help");
+  EXPECT_SAYS(refusal({"./my prog", "x"}), "to profile a program: heapledger run -- './my prog'");
+  EXPECT_SAYS(refusal({"a.hlp"}), "to read a profile: heapledger report a.hlp");
+  EXPECT_SAYS(refusal({"two\nlines\x1b[1m"}), "two\\x0alines\\x1b[1m");
+  EXPECT_SAYS(refusal({"report", "--two\nlines"}), "--two\\x0alines");
+  EXPECT_SAYS(refusal({"report", "a.hlp", "b.hlp"}), "heapledger diff OLD NEW compares two profiles");
   for (const char* later : {"attach", "detach"}) {
     EXPECT_SAYS(refusal({later}), "not in this version");
   }

@@ -75,7 +75,9 @@ void command_line::parse(words given) {
 
 void command_line::refuse(const std::string& word) const {
   if (word.size() < 2 || word.front() != '-') {
-    throw usage_error(fmt::format("'{}' is one argument too many", word));
+    const bool is_second_profile = name_ == "report" && word.find(".hlp") != std::string::npos;
+    throw usage_error(fmt::format("'{}' is one argument too many{}", word,
+                                  is_second_profile ? "; heapledger diff OLD NEW compares two profiles" : ""));
   }
   const std::string option = word.starts_with("--") ? word.substr(0, word.find('=')) : word;
   const std::string meant = nearest(option, option_names());

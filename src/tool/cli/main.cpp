@@ -7,6 +7,7 @@
 #include "tool/cli/answer.hpp"
 #include "tool/cli/options.hpp"
 #include "tool/cli/values.hpp"
+#include "tool/profile/error.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     return carry_out(parse(words, [](const char* name) -> const char* { return std::getenv(name); }));
   } catch (const usage_error& error) {
-    std::fprintf(stderr, "heapledger: %s\n", error.what());
+    std::fprintf(stderr, "heapledger: %s\n", heapledger::printable(error.what()).c_str());
     return exit_usage;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "heapledger: %s\n", error.what());

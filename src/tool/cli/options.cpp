@@ -7,27 +7,41 @@
 #include "tool/cli/command_line.hpp"
 #include "tool/cli/help.hpp"
 #include "tool/cli/options_of.hpp"
+#include "tool/cli/run_messages.hpp"
 #include "tool/cli/suggest.hpp"
 #include "tool/cli/values.hpp"
+#include "tool/profile/error.hpp"
 
 namespace heapledger::cli {
 namespace {
 
 using words = std::vector<std::string>;
 
+// Who leaves the command out means a profile or a program.
+std::string what_to_type(const std::string& word) {
+  const std::string all = "heapledger --help lists what there is";
+  if (word.starts_with("-")) return all;
+  const auto dot = word.find(".hlp");
+  return all +
+         (dot == std::string::npos ? "; to profile a program: heapledger run -- "
+                                   : "; to read a profile: heapledger report ") +
+         shell_word(word);
+}
+
 spoken refuse_command(const std::string& word) {
   std::string answer;
   if (is_later_command(word)) {
-    answer = fmt::format("the command '{}' is not in this version", word);
+    answer = fmt::format(
+        "the command '{}' is not in this version; a program is profiled from its start: heapledger run -- PROGRAM",
+        word);
   } else {
     words known = {"--help", "--version"};
     for (const auto& command : commands()) known.push_back(command.name);
     const std::string meant = nearest(word, known);
-    answer =
-        fmt::format("unknown {} '{}'; {}", word.starts_with("-") ? "option" : "command", word,
-                    meant.empty() ? "heapledger --help lists what there is" : fmt::format("did you mean {}?", meant));
+    answer = fmt::format("unknown {} '{}'; {}", word.starts_with("-") ? "option" : "command", word,
+                         meant.empty() ? what_to_type(word) : fmt::format("did you mean {}?", meant));
   }
-  return {"heapledger: " + answer + "\n", exit_usage};
+  return {"heapledger: " + printable(answer) + "\n", exit_usage};
 }
 
 }  // namespace
@@ -61,7 +75,7 @@ invocation parse(std::span<const std::string> given_words, const environment_loo
   } catch (const help_wanted& help) {
     return spoken{help.text, 0};
   } catch (const usage_error& error) {
-    return spoken{fmt::format("heapledger {}: {}\n", name, error.what()), exit_usage};
+    return spoken{fmt::format("heapledger {}: {}\n", name, printable(error.what())), exit_usage};
   }
 }
 

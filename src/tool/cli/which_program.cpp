@@ -38,6 +38,8 @@ void refuse_name_of_program(const std::string& word) {
 
 collect::running_program which_program(const std::string& pid) {
   if (!pid.empty()) {
+    if (pid.find_first_not_of("0123456789") != std::string::npos)
+      throw usage_error(fmt::format("PID: '{}' is no number; heapledger ps lists the programs there are", pid));
     const auto number = static_cast<pid_t>(number_value("PID", pid, 1, INT32_MAX));
     if (auto program = collect::find_program(number)) return *program;
     collect::refuse_process(number);
