@@ -106,6 +106,9 @@ TEST_F(output_test, finds_out_beforehand) {
   EXPECT_THROW(output_names(in_folder("taken.hlp/x"), false).check(process(0, true)), input_error);
   EXPECT_THROW(output_names("/proc/x.hlp", false).check(process(0, true)), input_error);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // it leaves nothing behind
+  std::filesystem::create_symlink("taken.hlp", in_folder("link.hlp"));
+  EXPECT_THROW(output_names(in_folder("link.hlp"), false).check(process(0, true)), input_error);
+  output_names(in_folder("link.hlp"), true).check(process(0, true));
 }
 
 }  // namespace

@@ -105,6 +105,47 @@ TEST_F(ProfileWrite, ALinkIsFollowedOnlyToOverwrite) {
   EXPECT_EQ(folder_.names(), (names{"a.hlp", "dangling", "target"}));
 }
 
+TEST_F(ProfileWrite, AChainOfLinksIsFollowedToItsEndWhichNeedNotBeThere) {
+  ASSERT_EQ(symlink("second", path_.c_str()), 0);
+  ASSERT_EQ(symlink((folder_ / "end").c_str(), (folder_ / "second").c_str()), 0);
+  write_profile(full_profile(), path_, true);
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  EXPECT_EQ(read_profile(folder_ / "end"), full_profile());
+  ASSERT_EQ(symlink("ring", (folder_ / "ring").c_str()), 0);
+  EXPECT_NE(refusal(folder_ / "ring", true).find("Too many levels"), std::string::npos);
+}
+
+// In /tmp anybody may have put a link to a file of ours where we are about to write.
+TEST_F(ProfileWrite, WhatOthersPlantedIsNotWrittenThrough) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make files of another user";
+  constexpr uid_t somebody = 65534;
+  const std::string victim = folder_ / "victim";
+  const std::string shared = folder_ / "shared";
+  put(victim, "precious");
+  std::filesystem::create_directory(shared);
+  ASSERT_EQ(chmod(shared.c_str(), 01777), 0);
+  const std::string link = shared + "/link", pipe = shared + "/pipe", device = shared + "/device";
+  ASSERT_EQ(symlink(victim.c_str(), link.c_str()), 0);
+  ASSERT_EQ(symlink("/dev/null", device.c_str()), 0);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0666), 0);
+  for (const auto& each : {link, pipe, device}) ASSERT_EQ(lchown(each.c_str(), somebody, somebody), 0);
+  ASSERT_EQ(symlink(link.c_str(), path_.c_str()), 0);  // our own, and behind it theirs
+
+  for (const bool overwrite : {false, true}) {
+    EXPECT_EQ(refusal(link, overwrite), link +
+                                            ": is a symbolic link of another user, in a folder that everybody may "
+                                            "write to; remove it, or choose another place with -o");
+    EXPECT_NE(refusal(path_, overwrite).find("of another user"), std::string::npos);
+    EXPECT_NE(refusal(device, overwrite).find("of another user"), std::string::npos);
+    EXPECT_NE(refusal(pipe, overwrite).find("device or pipe of another user"), std::string::npos);
+  }
+  EXPECT_EQ(contents(victim), "precious");
+
+  ASSERT_EQ(lchown(link.c_str(), geteuid(), getegid()), 0);
+  EXPECT_EQ(refusal(path_, true), "written");
+  EXPECT_EQ(read_profile(victim), full_profile());
+}
+
 TEST_F(ProfileWrite, SaysWhyItCannot) {
   EXPECT_EQ(refusal(folder_ / "no/a.hlp", false),
             folder_ / "no/a.hlp" +

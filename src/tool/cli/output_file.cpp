@@ -1,7 +1,6 @@
 #include "tool/cli/output_file.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,25 +8,25 @@
 #include <stdexcept>
 
 #include "tool/profile/error.hpp"
+#include "tool/profile/output_target.hpp"
 
 namespace heapledger::cli {
 
 output_file::output_file(const std::string& path, bool overwrite) : path_(path), overwrite_(overwrite) {
-  struct stat status {};
   if (path.empty() || path == "-") {
     path_ = "standard output";
     stream_ = stdout;
-  } else if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) {
-    if (!overwrite && access(path.c_str(), F_OK) == 0) refuse_existing();
-    file_ = std::make_unique<new_file>(overwrite ? behind_links(path) : path);
-  } else {
-    stream_ = S_ISDIR(status.st_mode) ? nullptr : std::fopen(path.c_str(), "we");
-    if (S_ISDIR(status.st_mode)) errno = EISDIR;
-    if (stream_ == nullptr) {
-      throw input_error(path, fmt::format("cannot be written ({})", std::strerror(errno)),
-                        "choose another place with -o");
-    }
+    return;
   }
+  const output_target target = find_output(path);
+  if (target.kind == target_kind::folder) throw_cannot_write(path, EISDIR);
+  if (target.kind == target_kind::device) {
+    stream_ = ::fdopen(open_device(target.path), "w");
+    if (stream_ == nullptr) throw_cannot_write(path, errno);
+    return;
+  }
+  if (target.kind == target_kind::file && !overwrite) refuse_existing();
+  file_ = std::make_unique<new_file>(overwrite ? target.path : path);
 }
 
 output_file::~output_file() {

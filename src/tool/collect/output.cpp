@@ -12,6 +12,7 @@
 
 #include "tool/collect/unique_fd.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/profile/output_target.hpp"
 
 namespace heapledger::collect {
 namespace {
@@ -118,11 +119,12 @@ void output_names::check(const output_subject& expected) const {
   const auto folder = folder_of(name);
   if (!is_directory(folder)) throw input_error(folder, "no such folder for the profile", "create it, or use -o FILE");
 
-  struct stat status {};
-  if (pattern_.find("%p") == std::string::npos && ::stat(name.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) throw input_error(name, "is a folder", "name a file with -o");
-    if (is_written_through(name)) return;
-    if (!overwrite_) throw input_error(name, "exists already", "use -f to overwrite it, or another name with -o");
+  if (pattern_.find("%p") == std::string::npos) {
+    const auto target = find_output(name).kind;
+    if (target == target_kind::folder) throw input_error(name, "is a folder", "name a file with -o");
+    if (target == target_kind::device) return;
+    if (target == target_kind::file && !overwrite_)
+      throw input_error(name, "exists already", "use -f to overwrite it, or another name with -o");
   }
   if (const int error = try_writing(folder); error != 0)
     throw input_error(folder, fmt::format("the profile could not be written there: {}", std::strerror(error)),

@@ -8,22 +8,12 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
-#include <filesystem>
 
-#include "tool/profile/error.hpp"
+#include "tool/profile/output_target.hpp"
 
 namespace heapledger {
 namespace {
-
-[[noreturn]] void throw_cannot_write(const std::string& path, int error) {
-  const char* advice = "choose another place with -o";
-  if (error == ENOSPC || error == EDQUOT) advice = "make room, or choose another place with -o";
-  if (error == EFBIG) advice = "raise the limit on file sizes (ulimit -f)";
-  if (error == ENOENT || error == ENOTDIR) advice = "make its folder, or choose another place with -o";
-  throw input_error(path, fmt::format("cannot be written ({})", std::strerror(error)), advice);
-}
 
 // Past RLIMIT_FSIZE a write raises SIGXFSZ, which ends the process; held back, the write fails with EFBIG instead.
 class hold_back_signal {
@@ -165,15 +155,8 @@ void new_file::replace() {
   named_ = true;
 }
 
-std::string behind_links(const std::string& path) {
-  std::error_code error;
-  const auto target = std::filesystem::canonical(path, error);
-  return error ? path : target.string();
-}
-
 void write_to_device(const std::string& path, std::string_view bytes) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) throw_cannot_write(path, errno);
+  const int fd = open_device(path);
   const int error = write_all(fd, bytes, SIGPIPE);
   close(fd);
   if (error != 0) throw_cannot_write(path, error);

@@ -30,10 +30,6 @@ class new_file {
   bool named_ = false;
 };
 
-// The file to replace where `path` may be a symbolic link: to replace the link would leave the file that it names as it
-// was, under a name that nobody looks at.
-std::string behind_links(const std::string& path);
-
 // Writes to what is no regular file: a terminal, a pipe, a device.
 void write_to_device(const std::string& path, std::string_view bytes);
 

@@ -1,16 +1,11 @@
 #include "tool/profile/write.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include "tool/profile/container.hpp"
 #include "tool/profile/error.hpp"
 #include "tool/profile/new_file.hpp"
+#include "tool/profile/output_target.hpp"
 #include "tool/profile/payload.hpp"
 
 namespace heapledger {
@@ -32,19 +27,18 @@ std::string to_bytes(const profile& profile, const std::string& path) {
 }  // namespace
 
 void write_profile(const profile& profile, const std::string& path, bool overwrite) {
-  struct stat status {};
-  const bool exists = stat(path.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) {
+  const output_target target = find_output(path);
+  if (target.kind == target_kind::folder) {
     throw input_error(path, "this is a folder", "choose a file name with -o");
   }
-  if (exists && !S_ISREG(status.st_mode)) {
-    write_to_device(path, to_bytes(profile, path));
+  if (target.kind == target_kind::device) {
+    write_to_device(target.path, to_bytes(profile, path));
     return;
   }
-  if (exists && !overwrite) throw_exists(path);
+  if (target.kind == target_kind::file && !overwrite) throw_exists(path);
 
-  const std::string target = overwrite ? behind_links(path) : path;
-  new_file file(target);
+  // To replace a link would leave the file that it names as it was, under a name that nobody looks at.
+  new_file file(overwrite ? target.path : path);
   file.write(to_bytes(profile, path));
   if (overwrite) {
     file.replace();
