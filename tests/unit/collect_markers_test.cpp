@@ -1,9 +1,17 @@
 // Marks and snapshots of a segment and of the file beside it, good and damaged.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "segment_builder.hpp"
+#include "temporary_folder.hpp"
 #include "tool/collect/markers.hpp"
+#include "tool/collect/outside_markers.hpp"
 #include "tool/collect/segment.hpp"
+#include "tool/profile/error.hpp"
 #include "tool/profile/payload.hpp"
 #include "wire/snapshot.hpp"
 
@@ -153,6 +161,34 @@ TEST_F(collect_markers, a_file_that_is_being_written_is_read_as_far_as_it_is_who
     const bool has_first = bytes >= sizeof(wire::marker) + books(1, 2).size();
     EXPECT_EQ(found.size(), bytes == whole.size() ? 2U : has_first ? 1U : 0U) << bytes;
   }
+}
+
+// Whoever may write to the folder may have named any file of root's like that.
+TEST_F(collect_markers, a_file_of_another_user_is_neither_given_away_nor_written_to_nor_read) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of another user";
+  constexpr uid_t somebody = 65534;
+  const temporary_folder folder;
+  const std::string path = folder / "1-1.hls", marks = outside_markers_path(path);
+  const auto write = [](const std::string& to, const std::string& bytes) { std::ofstream(to) << bytes; };
+  const auto owner_of = [](const std::string& file) {
+    struct stat status {};
+    return ::lstat(file.c_str(), &status) == 0 ? status.st_uid : uid_t{1};
+  };
+  write(path, builder.bytes());
+  ASSERT_EQ(::chown(path.c_str(), somebody, somebody), 0);
+  const segment_file segment(path);
+  const auto secret = file_of(named("secret", 2'000'000'000), {});
+  write(marks, secret);
+  EXPECT_THROW(add_outside_marker(segment, "A", false), input_error);
+  EXPECT_EQ(owner_of(marks), ::geteuid());
+  EXPECT_EQ(std::filesystem::file_size(marks), secret.size());
+  EXPECT_EQ(read_outside_markers(segment), "");
+
+  std::filesystem::remove(marks);
+  add_outside_marker(segment, "A", false);
+  add_outside_marker(segment, "B", false);
+  EXPECT_EQ(owner_of(marks), somebody);
+  EXPECT_EQ(read_outside_markers(segment).size(), 2 * sizeof(wire::marker));
 }
 
 }  // namespace

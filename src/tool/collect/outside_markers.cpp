@@ -23,18 +23,24 @@ namespace {
   throw input_error(fmt::format("{}: {}", path, std::strerror(error)));
 }
 
-// Whoever profiles can read it, also where root made it.
+constexpr int append_flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+
+// Whoever profiles can read it, also where root made it. Only a file that was made just now is given away: one that was
+// there may have got this name to be given away.
 unique_fd open_for_more(const std::string& path, const segment_file& segment) {
   struct stat owner {};
   if (::fstat(segment.fd(), &owner) != 0) cannot(segment.path(), errno);
-  unique_fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  unique_fd fd(::open(path.c_str(), append_flags | O_CREAT | O_EXCL, 0600));
+  if (fd) {
+    if (owner.st_uid != ::geteuid() && ::fchown(fd.get(), owner.st_uid, owner.st_gid) != 0) cannot(path, errno);
+    return fd;
+  }
+  if (errno == EEXIST) fd = unique_fd(::open(path.c_str(), append_flags));
   if (!fd) cannot(path, errno);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) cannot(path, errno);
-  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) throw input_error(path + ": not a file of ours");
-  if (status.st_uid != owner.st_uid && status.st_uid == ::geteuid() &&
-      ::fchown(fd.get(), owner.st_uid, owner.st_gid) != 0)
-    cannot(path, errno);
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1 || status.st_uid != owner.st_uid)
+    throw input_error(path + ": not a file of ours");
   return fd;
 }
 
@@ -62,11 +68,13 @@ std::string outside_markers_path(const std::string& segment_path) {
   return segment_path + ".marks";
 }
 
-std::string read_outside_markers(const std::string& segment_path) {
-  const auto path = outside_markers_path(segment_path);
+std::string read_outside_markers(const segment_file& segment) {
+  const auto path = outside_markers_path(segment.path());
   const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
+  struct stat owner {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  if (::fstat(segment.fd(), &owner) != 0 || status.st_uid != owner.st_uid) return {};  // another user's
   std::string bytes(std::min(static_cast<std::uint64_t>(status.st_size), outside_markers_limit), '\0');
   std::size_t at = 0;
   while (at < bytes.size()) {

@@ -14,8 +14,8 @@ inline constexpr std::uint64_t outside_markers_limit = std::uint64_t{1} << 29;
 
 std::string outside_markers_path(const std::string& segment_path);
 
-// Empty where there is none, or it is no plain file.
-std::string read_outside_markers(const std::string& segment_path);
+// Empty where there is none, or it is no plain file, or not of the segment's owner.
+std::string read_outside_markers(const segment_file& segment);
 
 // The live bytes of now, and with `with_books` every account's counters. The segment's process goes on meanwhile.
 // Returns the marker as it was written. Throws input_error.

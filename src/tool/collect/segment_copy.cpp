@@ -221,7 +221,7 @@ segment_copy copy_segment(const segment_file& file) {
   read_region(file, header.errors, header.error_count, copy.errors);
   read_region(file, header.markers, header.marker_count, copy.markers);
   read_region(file, header.snapshots, header.snapshot_bytes, copy.snapshots);
-  copy.outside_markers = read_outside_markers(file.path());
+  copy.outside_markers = read_outside_markers(file);
   read_region(file, header.pool_sites, header.pool_site_count, copy.pool_sites);
   read_region(file, header.freers, header.freer_count, copy.freers);
   read_region(file, header.writer_books, header.writer_count, copy.writer_books);
