@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tool/symbolize/cut_off_guard.hpp"
 #include "tool/symbolize/debug_files.hpp"
 #include "tool/symbolize/frame_interner.hpp"
 #include "tool/symbolize/resolver.hpp"
@@ -94,6 +95,7 @@ struct symbol_names::state {
     std::unordered_map<std::uint64_t, std::vector<named_frame>> found;
     for (const auto address : addresses) found[address];
     if (is_virtual(key.first)) return found;
+    const symbols::cut_off_guard guard;
     try {
       auto& resolver = resolvers[key];
       if (resolver == nullptr)
@@ -105,6 +107,10 @@ struct symbol_names::state {
         for (const auto& frame : frames)
           to.push_back({std::string(frame.function), std::string(frame.file), frame.line});
       });
+      if (symbols::file_was_cut_off() || !resolver->is_as_it_was()) {  // what was known before is shown on
+        for (auto& [address, frames] : found) frames.clear();
+        resolver = nullptr;
+      }
     } catch (const std::exception&) {
       return found;  // addresses without names, then
     }

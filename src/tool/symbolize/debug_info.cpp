@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tool/symbolize/companions.hpp"
+#include "tool/symbolize/cut_off_guard.hpp"
 #include "tool/symbolize/debug_files.hpp"
 
 namespace heapledger::symbols {
@@ -27,7 +29,7 @@ std::unique_ptr<debug_info> debug_info::open(const elf_file& file, const std::ve
   info->dwarf_.reset(dwarf_begin_elf(file.handle(), DWARF_C_READ, nullptr));
   if (!info->dwarf_) return nullptr;
   info->add_alternate(file, debug_paths);
-  info->index_units(executable);
+  info->index_units(file, executable);
   return info;
 }
 
@@ -38,24 +40,23 @@ void debug_info::add_alternate(const elf_file& file, const std::vector<std::stri
   if (size <= 0 || name == nullptr) return;
   alternate_file_ = find_alternate_file(file.path(), name, to_hex(id, static_cast<std::size_t>(size)), debug_paths);
   if (alternate_file_) alternate_.reset(dwarf_begin_elf(alternate_file_->handle(), DWARF_C_READ, nullptr));
-  if (alternate_) dwarf_setalt(dwarf_.get(), alternate_.get());
+  dwarf_setalt(dwarf_.get(), alternate_ ? alternate_.get() : no_alternate());
   alternate_missing_ = !alternate_;
 }
 
-void debug_info::index_units(const std::vector<address_range>& executable) {
+void debug_info::index_units(const elf_file& file, const std::vector<address_range>& executable) {
   Dwarf_CU* current = nullptr;
   Dwarf_CU* next = nullptr;
   Dwarf_Half version = 0;
   std::uint8_t type = 0;
   Dwarf_Die die;
-  Dwarf_Die split;
-  while (dwarf_get_units(dwarf_.get(), current, &next, &version, &type, &die, &split) == 0) {
+  while (dwarf_get_units(dwarf_.get(), current, &next, &version, &type, &die, nullptr) == 0) {
     current = next;
-    const bool has_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
-    units_.push_back({die, has_split ? split : die});
+    const auto split = type == DW_UT_skeleton ? split_half(file, current, die) : std::nullopt;
+    units_.push_back({die, split.value_or(die)});
     add_ranges(die, units_.size() - 1, executable);
-    if (ranges_seen_ >= range_budget) break;
+    if (ranges_seen_ >= range_budget || file_was_cut_off()) break;
   }
   std::sort(ranges_.begin(), ranges_.end(), [](const unit_range& a, const unit_range& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.unit < b.unit;

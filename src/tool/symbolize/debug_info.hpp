@@ -30,6 +30,7 @@ class debug_info {
   std::optional<std::size_t> find(std::uint64_t address) const;
   const unit& at(std::size_t index) const { return units_[index]; }
   bool alternate_missing() const { return alternate_missing_; }
+  bool alternate_is_as_it_was() const { return !alternate_file_ || alternate_file_->is_as_it_was(); }
 
  private:
   struct unit_range {
@@ -42,7 +43,7 @@ class debug_info {
   };
   debug_info() = default;
   void add_alternate(const elf_file& file, const std::vector<std::string>& debug_paths);
-  void index_units(const std::vector<address_range>& executable);
+  void index_units(const elf_file& file, const std::vector<address_range>& executable);
   void add_ranges(Dwarf_Die& die, std::size_t unit, const std::vector<address_range>& executable);
 
   std::unique_ptr<elf_file> alternate_file_;  // before the handles that read it

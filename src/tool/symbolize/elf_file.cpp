@@ -8,7 +8,12 @@
 #include <zlib.h>
 
 #include <array>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "tool/symbolize/inflation.hpp"
 
 namespace heapledger::symbols {
 namespace {
@@ -44,7 +49,7 @@ std::string to_hex(const void* bytes, std::size_t size) {
   return text;
 }
 
-std::unique_ptr<elf_file> elf_file::open(const std::string& path, elf_role role) {
+std::unique_ptr<elf_file> elf_file::open_any(const std::string& path) {
   struct stat status = {};
   if (path.empty() || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;  // to open a device may do things
@@ -52,19 +57,44 @@ std::unique_ptr<elf_file> elf_file::open(const std::string& path, elf_role role)
   if (fd < 0) return nullptr;
   Elf* elf = nullptr;
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
-  GElf_Ehdr header;
-  if (elf == nullptr || elf_kind(elf) != ELF_K_ELF || gelf_getehdr(elf, &header) == nullptr ||
-      !plays(role, header.e_type)) {
-    elf_end(elf);
-    close(fd);
-    return nullptr;
-  }
-  return std::unique_ptr<elf_file>(new elf_file(path, fd, elf));
+  auto file = std::unique_ptr<elf_file>(new elf_file(path, fd, elf, status));
+  return elf != nullptr && elf_kind(elf) == ELF_K_ELF ? std::move(file) : nullptr;
 }
+
+std::unique_ptr<elf_file> elf_file::open(const std::string& path, elf_role role) {
+  auto file = open_any(path);
+  GElf_Ehdr header;
+  if (!file || gelf_getehdr(file->elf_, &header) == nullptr || !plays(role, header.e_type)) return nullptr;
+  return inflates_beyond_reason(file->elf_, file->bytes_) ? nullptr : std::move(file);
+}
+
+bool elf_file::is_bomb(const std::string& path) {
+  const auto file = open_any(path);
+  return file && inflates_beyond_reason(file->elf_, file->bytes_);
+}
+
+elf_file::elf_file(std::string path, int fd, Elf* elf, const struct stat& status)
+    : path_(std::move(path)),
+      fd_(fd),
+      elf_(elf),
+      bytes_(static_cast<std::uint64_t>(status.st_size)),
+      changed_(status.st_mtim) {}
 
 elf_file::~elf_file() {
   elf_end(elf_);
   close(fd_);
+}
+
+std::string elf_file::real_path() const {
+  std::error_code failed;
+  const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd_), failed);
+  return failed ? path_ : path.string();
+}
+
+bool elf_file::is_as_it_was() const {
+  struct stat status = {};
+  return fstat(fd_, &status) == 0 && static_cast<std::uint64_t>(status.st_size) == bytes_ &&
+         status.st_mtim.tv_sec == changed_.tv_sec && status.st_mtim.tv_nsec == changed_.tv_nsec;
 }
 
 std::string elf_file::build_id() const {

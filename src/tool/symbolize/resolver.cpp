@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "tool/symbolize/cut_off_guard.hpp"
 #include "tool/symbolize/function_names.hpp"
 #include "tool/symbolize/function_scopes.hpp"
 #include "tool/symbolize/line_table.hpp"
@@ -41,6 +42,11 @@ bool resolver::has_symbol_table() const {
   return (files_.main && files_.main->has_symbol_table()) || (files_.debug && files_.debug->has_symbol_table());
 }
 
+bool resolver::is_as_it_was() const {
+  return (!files_.main || files_.main->is_as_it_was()) && (!files_.debug || files_.debug->is_as_it_was()) &&
+         (!info_ || info_->alternate_is_as_it_was());
+}
+
 void resolver::resolve(std::span<const std::uint64_t> addresses, const receiver& receive) const {
   struct wanted {
     std::size_t unit;
@@ -60,7 +66,7 @@ void resolver::resolve(std::span<const std::uint64_t> addresses, const receiver&
 
   std::vector<std::uint64_t> unit_addresses;
   std::vector<std::size_t> unit_indices;
-  for (std::size_t i = 0; i < in_units.size(); ++i) {
+  for (std::size_t i = 0; i < in_units.size() && !file_was_cut_off(); ++i) {
     unit_addresses.push_back(addresses[in_units[i].index]);
     unit_indices.push_back(in_units[i].index);
     if (i + 1 < in_units.size() && in_units[i + 1].unit == in_units[i].unit) continue;

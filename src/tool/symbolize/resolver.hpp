@@ -32,6 +32,8 @@ class resolver {
   bool has_symbol_table() const;  // a full one: .dynsym alone names only what is exported
   bool has_symbols() const { return !symbols_.empty(); }
   bool alternate_missing() const { return info_ != nullptr && info_->alternate_missing(); }
+  // False: files were written to meanwhile, and what they said may be wrong.
+  bool is_as_it_was() const;
 
   // `receive` is called once for each address that has a name or a line, in no particular order, with the index of the
   // address and its frames, innermost inlined function first. Addresses are sorted and distinct.

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <tuple>
 
+#include "tool/symbolize/cut_off_guard.hpp"
+
 namespace heapledger::symbols {
 namespace {
 
@@ -29,7 +31,7 @@ void symbol_table::add_section(const elf_file& file, Elf_Scn* section, const GEl
   Elf_Data* data = elf_getdata(section, nullptr);
   if (data == nullptr || header.sh_entsize == 0) return;
   const auto count = std::min<std::uint64_t>(header.sh_size / header.sh_entsize, INT32_MAX);
-  for (std::uint64_t i = 1; i < count; ++i) {
+  for (std::uint64_t i = 1; i < count && !file_was_cut_off(); ++i) {
     GElf_Sym entry;
     if (gelf_getsym(data, static_cast<int>(i), &entry) == nullptr) return;
     const auto type = GELF_ST_TYPE(entry.st_info);

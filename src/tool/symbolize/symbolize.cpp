@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tool/symbolize/advice.hpp"
+#include "tool/symbolize/cut_off_guard.hpp"
 #include "tool/symbolize/debug_files.hpp"
 #include "tool/symbolize/frame_interner.hpp"
 #include "tool/symbolize/packages.hpp"
@@ -99,12 +100,19 @@ class symbolizer {
     if (is_virtual(module.path)) {
       summary.symbols = module_symbols::virtual_module;
     } else {
+      const symbols::cut_off_guard guard;
       auto files = symbols::find_module_files(module.path, module.build_id, options_.debug_paths);
       each.other_build_id = files.other_build_id;
       const symbols::resolver content(std::move(files), options_.debug_paths);
       summary.symbols = judge(content, each.other_build_id);
-      if (content.has_file()) resolve(each, content);
+      const auto found = content.has_file() ? resolve(each, content) : found_symbols();
       if (content.alternate_missing()) summary.advice = "parts of its debug information, moved by dwz, are missing";
+      if (symbols::file_was_cut_off() || !content.is_as_it_was()) {
+        summary.symbols = module_symbols::changed;
+        summary.advice = "its file was written to while names were looked up: look again with --debug-path FOLDER";
+      } else {
+        take(found);
+      }
     }
     for (const auto& [address, index] : each.locations) {
       const auto known = knowledge_of(target_, target_.locations[index]);
@@ -114,7 +122,10 @@ class symbolizer {
     return summary;
   }
 
-  void resolve(const build& each, const symbols::resolver& content) {
+  // By location. Kept apart until it is known that the files did not change meanwhile.
+  using found_symbols = std::vector<std::pair<std::uint32_t, decltype(location::symbols)>>;
+
+  found_symbols resolve(const build& each, const symbols::resolver& content) {
     std::vector<std::uint64_t> addresses;
     std::vector<std::size_t> first;  // of the locations that have the address
     for (std::size_t i = 0; i < each.locations.size(); ++i) {
@@ -123,18 +134,26 @@ class symbolizer {
       first.push_back(i);
     }
     first.push_back(each.locations.size());
+    found_symbols found;
     content.resolve(addresses, [&](std::size_t index, std::span<const symbols::resolved_frame> resolved) {
       location fresh;
       for (const auto& frame : resolved) fresh.symbols.push_back(frames_.frame(frame));
-      const auto known = knowledge_of(target_, fresh);
-      for (auto i = first[index]; i < first[index + 1]; ++i) {
-        auto& place = target_.locations[each.locations[i].second];
-        if (known >= knowledge_of(target_, place)) place.symbols = fresh.symbols;
-      }
+      for (auto i = first[index]; i < first[index + 1]; ++i)
+        found.emplace_back(each.locations[i].second, fresh.symbols);
       const auto before = resolved_;
       resolved_ += first[index + 1] - first[index];
       if (before / progress_step != resolved_ / progress_step) report_progress(resolved_);
     });
+    return found;
+  }
+
+  void take(const found_symbols& found) {
+    for (const auto& [index, symbols] : found) {
+      location fresh;
+      fresh.symbols = symbols;
+      auto& place = target_.locations[index];
+      if (knowledge_of(target_, fresh) >= knowledge_of(target_, place)) place.symbols = symbols;
+    }
   }
 
   void report_progress(std::size_t done) {
