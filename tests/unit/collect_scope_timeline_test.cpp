@@ -71,5 +71,33 @@ TEST(scope_timeline, stays_small) {
   EXPECT_GT(result.scope_timeline.size(), scope_timeline::point_limit / 2);
 }
 
+// Walked from each account to the outermost, these would be 2,500,000,000 steps; and their paths, written out, more
+// text than is read of any program.
+TEST(scope_timeline, takes_deep_nesting_in_its_stride) {
+  constexpr std::uint32_t deep = 50'000;
+  segment_builder builder;
+  std::uint32_t scope = 0;
+  for (std::uint32_t depth = 0; depth < deep; ++depth)
+    scope = builder.add_scope(scope, depth == 0 ? "outermost" : "in");
+  const auto node = builder.add_node(0, 0x1000);
+  for (std::uint32_t i = 0; i < deep; ++i) {
+    const auto account = builder.add_account(node);
+    builder.account_keys[account].scope = scope;
+    builder.accounts[account].allocations = 1;
+    builder.accounts[account].allocated_bytes = 8;
+  }
+  const memory_file file(builder.bytes());
+  const segment_file segment(file.path());
+  scope_timeline moments;
+  const auto start_ns = builder.header.start_monotonic_ns;
+  for (std::uint64_t i = 1; i <= 20; ++i) moments.sample(segment, start_ns + i * 1000 * second_ns);
+  profile result;
+  result.process.duration_ns = 100'000 * static_cast<std::int64_t>(second_ns);
+  result.scopes.push_back({.path = {"outermost"}});
+  moments.add_to(result, start_ns);
+  ASSERT_EQ(result.scope_timeline.size(), 21U);
+  EXPECT_EQ(result.scope_timeline[0].live_bytes, std::int64_t{8} * deep);
+}
+
 }  // namespace
 }  // namespace heapledger::collect

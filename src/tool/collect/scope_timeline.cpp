@@ -6,7 +6,6 @@
 
 #include "tool/collect/books.hpp"
 #include "tool/collect/process.hpp"
-#include "tool/collect/scopes.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::collect {
@@ -22,16 +21,25 @@ bool has_scopes(const segment_file& file) {
   return file.read_at(offsetof(wire::segment_header, scope_count), &count, sizeof count) && count > 1;
 }
 
+// Of each kind, the outermost above it. A parent stands before its children.
+std::vector<std::uint32_t> outermost_of(const std::vector<wire::scope>& kinds) {
+  std::vector<std::uint32_t> result(kinds.size());
+  for (std::uint32_t kind = 1; kind < kinds.size(); ++kind) {
+    const auto parent = kinds[kind].parent;
+    result[kind] = parent == 0 || parent >= kind ? kind : result[parent];
+  }
+  return result;
+}
+
 std::vector<std::int64_t> live_by_outermost(const segment_copy& segment) {
-  profile kinds;
-  scope_reader scopes(segment, kinds);
+  const auto outermost = outermost_of(segment.scopes);
   const auto sums = add_up(segment);
   std::vector<std::int64_t> live(segment.scopes.size());
   for (std::size_t i = 0; i < sums.accounts.size() && i < segment.account_keys.size(); ++i) {
-    auto kind = scopes.kind_of(segment.account_keys[i]);
-    while (kind != 0 && segment.scopes[kind].parent != 0 && segment.scopes[kind].parent < kind)
-      kind = segment.scopes[kind].parent;
-    if (kind != 0) live[kind] = std::clamp(live[kind] + sums.accounts[i].live_bytes(), -most_bytes, most_bytes);
+    const auto kind = segment.account_keys[i].scope;
+    if (kind == 0 || kind >= outermost.size()) continue;
+    auto& sum = live[outermost[kind]];
+    sum = std::clamp(sum + sums.accounts[i].live_bytes(), -most_bytes, most_bytes);
   }
   return live;
 }
