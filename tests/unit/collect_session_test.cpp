@@ -42,7 +42,7 @@ class session_test : public ::testing::Test {
 
   session_directory directory_{"."};
   session_options options_;
-  session session_{directory_.path(), {.interval_ms = 10, .retire = {}, .look = {}}};
+  session session_{directory_.path(), {.interval_ms = 10, .retire = {}, .is_retiring = {}, .look = {}}};
   pid_t root_ = 0;
 };
 
@@ -117,22 +117,35 @@ TEST_F(session_test, other_files_are_none_of_its_business) {
 }
 
 TEST_F(session_test, retires_what_ended_when_segments_pile_up) {
-  std::vector<pid_t> retired;
-  session bounded(directory_.path(), {.interval_ms = 10,
-                                      .held_bytes_limit = 0,
-                                      .retire =
-                                          [&](const std::list<process_watch>& ended) {
-                                            for (const auto& image : ended) retired.push_back(image.pid());
-                                          },
-                                      .look = {}});
-  std::ofstream(directory_.path() + "/child") << become(0);
-  held_signals signals;
-  const auto script = fmt::format("for i in 1 2 3; do sh {}/child; done; {}", directory_.path(), become(0));
-  const pid_t root = launch({"sh", "-c", script}, {"PATH=/usr/bin:/bin"}, signals);
-  bounded.watch(root, signals);
-  EXPECT_EQ(retired.size(), 3u);
-  EXPECT_EQ(std::count(retired.begin(), retired.end(), root), 0);
-  EXPECT_EQ(bounded.images().size(), 1u);
+  watch(become(0));
+  const auto each_bytes = session_.images().front().resident_bytes();
+  ASSERT_GT(each_bytes, 0U);
+  const auto children_retired = [&](std::uint64_t limit, bool busy) {
+    const session_directory directory(".");
+    std::vector<pid_t> retired;
+    session bounded(directory.path(), {.interval_ms = 10,
+                                       .held_bytes_limit = limit,
+                                       .retire =
+                                           [&](const std::list<process_watch>& ended) {
+                                             for (const auto& image : ended) retired.push_back(image.pid());
+                                           },
+                                       .is_retiring = [&] { return busy; },
+                                       .look = {}});
+    const auto program =
+        fmt::format("cp {0}/template {1}/new-$$; mv {1}/new-$$ {1}/$$-0.hls", directory_.path(), directory.path());
+    std::ofstream(directory.path() + "/child") << program;
+    held_signals signals;
+    const auto script = fmt::format("for i in 1 2 3; do sh {}/child; done; {}", directory.path(), program);
+    const pid_t root = launch({"sh", "-c", script}, {"PATH=/usr/bin:/bin"}, signals);
+    bounded.watch(root, signals);
+    EXPECT_EQ(std::count(retired.begin(), retired.end(), root), 0);
+    EXPECT_EQ(bounded.images().size(), 4 - retired.size());
+    return retired.size();
+  };
+  EXPECT_EQ(children_retired(0, false), 3U);
+  EXPECT_EQ(children_retired(0, true), 3U) << "twice as much is waited for";
+  EXPECT_EQ(children_retired(each_bytes * 5 / 2, false), 3U);
+  EXPECT_EQ(children_retired(each_bytes * 5 / 2, true), 0U);
 }
 
 TEST(collect_session_directory, is_private_and_gone_at_the_end_unless_kept) {

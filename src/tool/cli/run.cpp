@@ -179,7 +179,8 @@ int run_checked(const run_options& options) {
   profile_writer* retiring = nullptr;
   run_leak_watch leak_watch(options.leak_watch, options.leaks);
   collect::session_options watching{.interval_ms = options.interval_ms,
-                                    .retire = [&](const auto& images) { retiring->write_early(images); },
+                                    .retire = [&](auto images) { retiring->write_early(std::move(images)); },
+                                    .is_retiring = [&] { return retiring->is_busy(); },
                                     .look = [&](const auto& image, auto now_ns) { leak_watch.look(image, now_ns); }};
   collect::session session(directory.path(), std::move(watching));
   const pid_t root = collect::launch(options.command, environment, signals);

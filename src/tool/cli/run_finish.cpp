@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <utility>
@@ -93,16 +94,30 @@ bool profile_writer::is_root(const collect::process_watch& image) const {
   return image.pid() == root_ && image.image_number() == 0;
 }
 
-void profile_writer::write_early(const std::list<collect::process_watch>& images) {
-  batch next;
-  for (const auto& image : images) {
-    take(next, image);
-    if (next.size > batch_limit) write_batch(next, {});
+void profile_writer::write_early(std::list<collect::process_watch> images) {
+  finish_early();
+  early_ = std::move(images);
+  std::vector<batch> batches(1);
+  for (const auto& image : early_) {
+    take(batches.back(), image);
+    if (batches.back().size > batch_limit) batches.emplace_back();
   }
-  write_batch(next, {});
+  early_work_ = std::async(std::launch::async, [this, batches = std::move(batches)]() mutable {
+    for (auto& each : batches) write_batch(each, {});
+  });
+}
+
+bool profile_writer::is_busy() const {
+  return early_work_.valid() && early_work_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+}
+
+void profile_writer::finish_early() {
+  if (early_work_.valid()) early_work_.get();
+  early_.clear();
 }
 
 void profile_writer::write_all(const std::list<collect::process_watch>& images, const progress_function& progress) {
+  finish_early();
   batch next;
   for (const auto& image : images)
     if (is_root(image)) take(next, image);

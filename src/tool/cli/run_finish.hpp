@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <list>
 #include <string>
 #include <vector>
@@ -43,8 +44,10 @@ class profile_writer {
   using reader = std::function<void(const written_profile&, const profile&)>;
   void read_by(reader read) { read_ = std::move(read); }
 
-  // Those that ended, while the root still runs.
-  void write_early(const std::list<collect::process_watch>& images);
+  // Those that ended, while the root still runs: in a thread, since names of a large program take seconds. Waits for
+  // those before.
+  void write_early(std::list<collect::process_watch> images);
+  bool is_busy() const;
   // The root first, so that it gets the name that was asked for; then the others, many at a time. `progress` gets
   // locations done and in all.
   using progress_function = std::function<void(std::size_t done, std::size_t total)>;
@@ -61,6 +64,7 @@ class profile_writer {
     std::size_t size = 0;  // a measure of memory
   };
 
+  void finish_early();
   bool is_root(const collect::process_watch& image) const;
   void take(batch& to, const collect::process_watch& image);
   void write_batch(batch& from, const progress_function& progress);
@@ -73,6 +77,8 @@ class profile_writer {
   std::vector<written_profile> written_;
   std::vector<failed_profile> failed_;
   std::size_t left_out_ = 0;
+  std::list<collect::process_watch> early_;
+  std::future<void> early_work_;  // while it is not done, what is above is its alone; the last: its end is waited for
 };
 
 }  // namespace heapledger::cli

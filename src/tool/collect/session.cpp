@@ -197,13 +197,14 @@ std::uint64_t session::sample_all(std::uint64_t now_ns) {
 
 void session::retire_ended() {
   if (held_bytes_ <= options_.held_bytes_limit || !options_.retire) return;
+  if (options_.is_retiring && options_.is_retiring() && held_bytes_ / 2 <= options_.held_bytes_limit) return;
   std::list<process_watch> ended;
   for (auto image = images_.begin(); image != images_.end();) {
     const auto here = image++;
     if (here->now() != process_watch::state::running && here->pid() != root_) ended.splice(ended.end(), images_, here);
   }
   for (const auto& image : ended) held_bytes_ -= std::min(held_bytes_, image.resident_bytes());
-  if (!ended.empty()) options_.retire(ended);
+  if (!ended.empty()) options_.retire(std::move(ended));
 }
 
 }  // namespace heapledger::collect
