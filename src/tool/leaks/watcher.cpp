@@ -241,8 +241,10 @@ std::vector<watcher::stale_block> watcher::stale_blocks() const {
     if (found.says != verdict::leak) continue;
     for (const auto& [key, block] : hunt_.of(found.account)->blocks()) {
       const auto slot = static_cast<std::uint32_t>(key >> 32);
-      const auto at = std::find_if(slots_.begin(), slots_.end(), [&](const auto& each) { return each.index == slot; });
-      if (block.now != phase::leak || at == slots_.end()) continue;
+      if (block.now != phase::leak) continue;
+      const auto at = std::lower_bound(slots_.begin(), slots_.end(), slot,
+                                       [](const auto& each, std::uint32_t index) { return each.index < index; });
+      if (at == slots_.end() || at->index != slot) continue;
       result.push_back({found.account, at->record.address, at->record.bytes});
     }
   }
