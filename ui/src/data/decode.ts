@@ -47,8 +47,8 @@ function decodeNodes(reader: Reader, count: number): Nodes {
   for (let i = 0; i < count; ++i) {
     firstPlace[i + 1] = firstPlace[i]! + more[i]! + 1;
     if (i === 0) continue;
+    if (up[i]! >= path.length) throw new Error("the data of this page is damaged");
     for (let left = up[i]!; left > 0; --left) end[path.pop()!] = i;
-    if (path.length === 0) throw new Error("the data of this page is damaged");
     parent[i] = path[path.length - 1]!;
     depth[i] = path.length;
     path.push(i);

@@ -34,8 +34,15 @@ export class Reader {
     return block;
   }
 
+  // A value takes a byte at least: no more are made room for.
+  private column(count: number): Reader {
+    const block = this.block();
+    if (!(count >= 0 && count <= block.length)) throw new Error("the data of this page is cut off");
+    return new Reader(block);
+  }
+
   indices(count: number): Uint32Array {
-    const column = new Reader(this.block());
+    const column = this.column(count);
     const values = new Uint32Array(count);
     for (let i = 0; i < count; ++i) values[i] = column.varint();
     return values;
@@ -43,7 +50,7 @@ export class Reader {
 
   // Kept as differences; only for values far below 2^53.
   differences(count: number): Uint32Array {
-    const column = new Reader(this.block());
+    const column = this.column(count);
     const values = new Uint32Array(count);
     let last = 0;
     for (let i = 0; i < count; ++i) values[i] = last += unzigzag(column.varint());
@@ -51,14 +58,14 @@ export class Reader {
   }
 
   signed(count: number): Float64Array {
-    const column = new Reader(this.block());
+    const column = this.column(count);
     const values = new Float64Array(count);
     for (let i = 0; i < count; ++i) values[i] = unzigzag(column.varint());
     return values;
   }
 
   numbers(count: number): Float64Array {
-    const column = new Reader(this.block());
+    const column = this.column(count);
     const values = new Float64Array(count);
     for (let i = 0; i < count; ++i) values[i] = column.varint();
     return values;
