@@ -399,6 +399,12 @@ TEST(export_options, the_format_is_asked_for_and_checked) {
   EXPECT_SAYS(refusal({"export", "--format", "folded"}), "which profile?");
 }
 
+TEST(usage, words_that_are_repeated_do_not_drive_a_terminal) {
+  EXPECT_SAYS(refusal({"\x1b[31m"}), "\\x1b[31m");
+  EXPECT_SAYS(refusal({"report", "--\x1b[31m\n"}), "\\x1b[31m\\x0a");
+  EXPECT_SAYS(refusal({"report", "--top", "\x1b[31m", "a"}), "\\x1b[31m");
+}
+
 TEST(diff_options, two_profiles_and_limits_that_can_be_meant) {
   const auto result =
       parsed({"diff", "--fail-above", "peak=5%", "--fail-above=live=0", "a.hlp", "b.hlp", "--top", "3"});

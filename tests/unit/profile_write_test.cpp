@@ -217,7 +217,8 @@ TEST_F(ProfileWrite, WhatIsNotCompleteHasNoName) {
 
 TEST(InputError, IsOneLine) {
   EXPECT_STREQ(input_error("a\nb\x1b[31m", "what", "do").what(), "a\\x0ab\\x1b[31m: what; do");
-  EXPECT_EQ(printable("caf\xc3\xa9 \xc2\x9b\x7f\xc2"), "caf\xc3\xa9 \\u009b\\x7f\xc2");
+  EXPECT_EQ(printable("caf\xc3\xa9 \xc2\x9b\x7f\xc2"), "caf\xc3\xa9 \\x9b\\x7f\\xc2");
+  EXPECT_EQ(printable("a\u202eb\x9b"), "a\\u{202e}b\\x9b");  // a byte that is CSI where a terminal takes no UTF-8
 }
 
 }  // namespace

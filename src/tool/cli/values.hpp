@@ -8,11 +8,13 @@
 #include <string>
 #include <string_view>
 
+#include "tool/profile/error.hpp"
+
 namespace heapledger::cli {
 
 class usage_error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit usage_error(std::string_view message) : std::runtime_error(printable(message)) {}  // it repeats words given
 };
 
 std::uint32_t number_value(std::string_view source, const std::string& text, std::uint32_t low, std::uint32_t high);

@@ -1,5 +1,6 @@
 // Comma-separated values as RFC 4180 has them: a row for every stack, with the place that a reader looks for first.
 #include <algorithm>
+#include <array>
 
 #include "tool/analyse/lifetimes.hpp"
 #include "tool/analyse/machinery.hpp"
@@ -14,7 +15,10 @@ namespace {
 
 // A spreadsheet takes a cell that begins like this for a formula, and would run what a function's name says.
 bool looks_like_formula(std::string_view text) {
-  return !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
+  if (text.empty()) return false;
+  constexpr std::array<std::string_view, 4> wide = {"\uff1d", "\uff0b", "\uff0d", "\uff20"};  // = + - @, full width
+  return std::string_view("=+-@").find(text.front()) != std::string_view::npos ||
+         std::any_of(wide.begin(), wide.end(), [&](std::string_view sign) { return text.starts_with(sign); });
 }
 
 std::string cell(std::string_view text) {

@@ -9,7 +9,8 @@
 
 namespace heapledger {
 
-// Control characters become \xNN or \u00NN: a hostile name can neither break a line nor drive a terminal.
+// Control characters, invalid UTF-8 and direction marks become visible escapes, \x1b and \u{202e}: a hostile name can
+// neither break a line nor drive a terminal or turn a line around.
 std::string printable(std::string_view text);
 
 class input_error : public std::runtime_error {
