@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "tool/collect/process.hpp"
 #include "tool/leaks/thread_stop.hpp"
 #include "tool/leaks/witness.hpp"
 
@@ -115,6 +117,26 @@ TEST(leaks_witness, goes_on_where_a_thread_cannot_stop) {
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0) << "the child went on as if nothing had been";
   ::munmap(shared, 4096);
+}
+
+TEST(leaks_witness, goes_by_the_threads_that_are_left_where_the_first_has_ended) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::thread([] {
+      for (;;) ::pause();
+    }).detach();
+    ::syscall(SYS_exit, 0);  // of this thread alone
+  }
+  const auto state = [&] {
+    const auto stat = collect::read_proc_file("/proc/" + std::to_string(child) + "/stat", 4096);
+    return stat.substr(stat.rfind(") ") + 2, 1);
+  };
+  while (state() != "Z") ::sched_yield();
+  const auto said = read_registers(child);
+  EXPECT_EQ(said.obstacle, "");
+  EXPECT_FALSE(said.words.empty());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(leaks_witness, slots_at_the_end_of_all_addresses_are_read_once) {

@@ -88,19 +88,29 @@ std::string why_not_stopped(int error, std::string_view status, std::string_view
 
 namespace {
 
+// A thread that has ended may not be seized; the first of a process stays to be seen until the others have ended.
+bool has_ended(pid_t pid, pid_t tid) {
+  const auto stat = collect::read_proc_file(fmt::format("/proc/{}/task/{}/stat", pid, tid), 4096);
+  const auto name_end = stat.rfind(") ");
+  return name_end == std::string::npos || stat.find_first_of("ZXx", name_end + 2) == name_end + 2;
+}
+
 std::vector<pid_t> seize_threads(pid_t pid, std::string& obstacle) {
+  constexpr int most_looks = 100;
   std::vector<pid_t> seized;
   std::set<pid_t> known;
+  bool found_new = true;
   // Threads may be made while others are seized: until a look finds no new one.
-  for (bool found_new = true; found_new && obstacle.empty();) {
+  for (int looks = 0; found_new && obstacle.empty(); ++looks) {
     found_new = false;
+    if (looks == most_looks) obstacle = "the program makes threads faster than they can be stopped";
     for (const auto tid : threads_of(pid)) {
       if (!known.insert(tid).second) continue;
       if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0) {
         seized.push_back(tid);
         found_new = true;
-      } else if (errno != ESRCH) {
-        obstacle = obstacle_words(pid, errno);
+      } else if (const int error = errno; error != ESRCH && !has_ended(pid, tid)) {
+        obstacle = obstacle_words(pid, error);
       }
     }
   }
