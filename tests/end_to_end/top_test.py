@@ -178,7 +178,8 @@ class Live(ledger.Case):
     def test_what_there_is_none_of(self):
         """No header above nothing: a line that says how to have some."""
         file = self.profile([ledger.program("nothing")]).files[0]
-        for per, said in (("pool", "no pool of this program shows itself; .*docs/pools.md"),):
+        for per, said in (("pool", "no pool of this program shows itself; docs/pools.md says how"),
+                          ("scope", "this program has no scopes; docs/budgets.md says how")):
             lines = ledger.execute([ledger.BIN, "top", "--per", per, file]).out.decode().splitlines()
             self.assertRegex(lines[1], said)
             self.assertEqual(lines[2:], [""])

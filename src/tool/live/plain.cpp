@@ -56,10 +56,11 @@ std::string json_frames(const profile& p, std::uint32_t node) {
 std::string as_text(const sample& from, const process_info& process, const std::vector<std::uint32_t>& rows,
                     const profile& described, const plain_options& options) {
   const auto& total = from.totals;
-  std::string out =
-      fmt::format("pid {}, {} after its start{}: live {} in {} blocks", process.pid, report::seconds_text(from.time_ns),
-                  from.state == watched::running ? "" : fmt::format(" ({})", state_name(from.state)),
-                  report::bytes_text(total.live_bytes()), report::signed_count_text(total.live_blocks()));
+  std::string out = fmt::format("pid {}, {} after its start{}: live {} in {} block{}", process.pid,
+                                report::seconds_text(from.time_ns),
+                                from.state == watched::running ? "" : fmt::format(" ({})", state_name(from.state)),
+                                report::bytes_text(total.live_bytes()), report::signed_count_text(total.live_blocks()),
+                                total.live_blocks() == 1 ? "" : "s");
   if (from.rate)
     out +=
         fmt::format(", {}/s, {} allocations/s", growth_text(from.rate->live_bytes), churn_text(from.rate->allocations));

@@ -106,8 +106,8 @@ std::vector<screen_line> screen::head(std::size_t columns) const {
   const auto left = fmt::format("{} {}", process.pid, report::command_text(process.command, process.exe));
   const auto room = columns > report::columns(right) ? columns - report::columns(right) : 0;
   lines.push_back({report::padded(report::cut_right(left, room), room) + right, look::bold});
-  std::string live = fmt::format("live {:>10} in {} blocks", report::bytes_text(total.live_bytes()),
-                                 report::signed_count_text(total.live_blocks()));
+  std::string live = fmt::format("live {:>10} in {} block{}", report::bytes_text(total.live_bytes()),
+                                 report::signed_count_text(total.live_blocks()), total.live_blocks() == 1 ? "" : "s");
   if (last_->rate) live += fmt::format("  {}/s", growth_text(last_->rate->live_bytes));
   live += fmt::format("   peak {}", report::bytes_text(total.peak_bytes));
   if (last_->rss_bytes) live += fmt::format("   RSS {}", report::bytes_text(*last_->rss_bytes));
@@ -172,7 +172,7 @@ std::string screen::tabs() const {
 
 std::string screen::bottom() const {
   if (types_search_) return "search: " + report::terminal_text(search_) + "_";
-  std::string text = "q leave  l live  g growth  c churn  m peak  Tab view  / search  Enter unfold  p pause  ? help";
+  std::string text = "q leave  ? help  l live  g growth  c churn  m peak  Tab view  / search  Enter unfold  p pause";
   if (!search_.empty()) text = fmt::format("only '{}' (Esc: all)  ", report::terminal_text(search_)) + text;
   return text;
 }

@@ -72,8 +72,10 @@ std::string where_text(const profile& p, std::size_t stack, std::size_t width) {
     text += (text.empty() ? "[" : " / ") + report::cut_right(report::terminal_text(name), longest_function);
   if (!text.empty()) text += "] ";
   if (frames.empty()) text += "(no stack)";
+  const bool only_rust = visible.begin < visible.end && machinery.is_rust(frames[visible.begin]);
   for (std::size_t i = visible.begin; i < visible.end && report::columns(text) < width; ++i)
-    text += (i == visible.begin ? "" : " < ") + report::frame_name(p, frames[i], longest_function);
+    if (only_rust || !machinery.is_rust(frames[i]))
+      text += (i == visible.begin ? "" : " < ") + report::frame_name(p, frames[i], longest_function);
   return report::cut_right(text, width);
 }
 

@@ -46,11 +46,9 @@ constexpr std::array of_pools = {
 constexpr std::array known_views = {
     view{"stack", "stacks", "WHERE", none_lives, '1', true, &sample::stacks, counted},
     view{"thread", "threads", "THREAD", none_lives, '2', false, &sample::threads, std::span(counted).first(4)},
-    view{"scope", "scopes", "SCOPE",
-         "this program has no scopes; with heapledger/scope.hpp it can have some (docs/budgets.md)", '3', false,
+    view{"scope", "scopes", "SCOPE", "this program has no scopes; docs/budgets.md says how to make them", '3', false,
          &sample::scopes, counted},
-    view{"pool", "pools", "POOL",
-         "no pool of this program shows itself; those with the published analyzer do (docs/pools.md)", '4', false,
+    view{"pool", "pools", "POOL", "no pool of this program shows itself; docs/pools.md says how one does", '4', false,
          &sample::pools, of_pools},
 };
 

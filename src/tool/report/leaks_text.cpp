@@ -96,7 +96,9 @@ void write_list(page& page, const profile& p, analyse::machinery& machinery, con
     write_frames(page, p, machinery, *list[i]);
   }
   if (shown < list.size())
-    page.line(fmt::format("     {} more; --top shows them", count_text(list.size() - shown)), tone::faint);
+    page.line(fmt::format("     {} more; --top {} shows {}", count_text(list.size() - shown), list.size(),
+                          list.size() - shown == 1 ? "it" : "them"),
+              tone::faint);
 }
 
 void write_head(page& page, const profile& p, const leak_info& watch) {
