@@ -18,7 +18,7 @@ constexpr unsigned outermost = 1u << 2 * (levels - 1);
 constexpr unsigned interrupted_begin = 3, interrupted_end = 6;  // steps of a round
 
 static void handle(int) {
-  ++handled;
+  handled = handled + 1;
   down(static_cast<unsigned>(handled) * 5 % all_codes);  // mostly new, too
   if (leaves) siglongjmp(away, 1);
 }
@@ -62,10 +62,11 @@ int main(int argc, char** argv) {
     static volatile unsigned step;  // all called from one place, so that they differ where their codes do
     step = 0;
     if (sigsetjmp(away, 1) != 0) step = interrupted_end;
-    for (; step < sizeof codes / sizeof *codes; step = step + 1) {
+    while (step < sizeof codes / sizeof *codes) {
       if (step == interrupted_begin || step == interrupted_end) asm volatile("int3");
       if (step == interrupted_end) site_other();  // nearer to main: so it is seen that an event was left
       down(codes[step]);
+      step = step + 1;
     }
   }
   std::printf("%d\n", static_cast<int>(handled));
