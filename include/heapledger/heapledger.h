@@ -67,8 +67,8 @@ heapledger_scope heapledger_scope_create(const char* name, size_t name_bytes, he
                                          const heapledger_budget* budget) HEAPLEDGER_WEAK;
 
 /* From now on this thread is in `scope` (0: in none), or where that was closed, in its nearest open ancestor; where it
- * is gone, in none, since nothing is known of its ancestors any more. Returns the scope that the thread was in. Cost:
- * some ns; no lock. */
+ * is gone, in none, since nothing is known of its ancestors any more. A thread is in none for good once the last of its
+ * destructors has run. Returns the scope that the thread was in. Cost: some ns; no lock. */
 heapledger_scope heapledger_scope_enter(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 /* The same, back to the scope that heapledger_scope_enter() returned: also where that was closed meanwhile, as threads

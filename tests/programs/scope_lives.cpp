@@ -1,6 +1,8 @@
 // How scopes begin, end and are recycled; each case checks itself. Arguments: CASE [NUMBER [NUMBER]].
 #include <dlfcn.h>
+#include <limits.h>
 #include <malloc.h>
+#include <pthread.h>
 
 #include <array>
 #include <atomic>
@@ -212,6 +214,41 @@ void odd_moments(unsigned, unsigned) {
   CHECK(of->used().allocations == 2 && of->used().live_bytes == 5);
 }
 
+// What a thread enters after its last destructor, when its books are put away, no later thread is in.
+pthread_key_t key;
+scope too_late = scope::process();
+void enter_in_the_last_round(void* value) {
+  const auto rounds = reinterpret_cast<std::uintptr_t>(value);
+  if (rounds > 1) {
+    pthread_setspecific(key, reinterpret_cast<void*>(rounds - 1));  // asks to be called again
+    return;
+  }
+  heapledger_scope_enter(too_late.handle());
+  heapledger_spare(1);
+  free(take(10));
+}
+
+void after_the_last_destructor(unsigned, unsigned) {
+  CHECK(pthread_key_create(&key, enter_in_the_last_round) == 0);
+  too_late = scope("too late");
+  for (int i = 0; i < 3; ++i) {
+    std::thread([] {
+      free(take(10));
+      pthread_setspecific(key, reinterpret_cast<void*>(std::uintptr_t{PTHREAD_DESTRUCTOR_ITERATIONS}));
+    }).join();
+    std::thread([] {
+      CHECK(scope::current() == scope::process());
+      const owned_scope limited("limited", failing(100));
+      const enter in(limited);
+      CHECK(!take(200));
+    }).join();
+  }
+  CHECK(too_late.used().allocations == 0);
+  too_late.close();
+  come_and_go();
+  CHECK(too_late.state() == heapledger::scope_state::gone);
+}
+
 // A library that makes scopes and is unloaded while they live, again and again, at whatever address.
 void unloaded(unsigned rounds, unsigned) {
   for (unsigned i = 0; i < rounds; ++i) {
@@ -319,6 +356,7 @@ constexpr test::test_case cases[] = {
     {"resized_last", resized_last},
     {"passing_through", passing_through, 20'000},
     {"odd_moments", odd_moments},
+    {"after_the_last_destructor", after_the_last_destructor},
     {"unloaded", unloaded, 20},
     {"moved_out", moved_out, 200},
     {"moved_in", moved_in, 10},

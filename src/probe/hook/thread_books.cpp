@@ -25,6 +25,14 @@ constinit thread_local std::uint32_t thread_record = 0;
 constinit thread_local std::uint32_t exit_rounds = 0;
 constinit thread_local bool thread_ended = false;
 
+// The next thread that gets them must not begin in a scope.
+void put_away(books* own) {
+  own->generation = books::held;
+  leave_scopes(*own);
+  own->generation = 0;
+  release_books(own);
+}
+
 void on_thread_exit(void*) {
   // Destructors of other keys may still allocate: stay until the last round.
   if (++exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
@@ -39,10 +47,7 @@ void on_thread_exit(void*) {
   for (books* each = own; each != nullptr;) {
     books* inner = each->nested;
     if (each != own) close_thread_record(static_cast<std::uint32_t>(each->thread - segment.threads.data));
-    each->generation = books::held;
-    leave_scopes(*each);
-    each->generation = 0;
-    release_books(each);
+    put_away(each);
     each = inner;
   }
 }
@@ -109,7 +114,7 @@ books* usable_books(const void* at) {
 }
 
 HL_COLD void return_books(books* own) {
-  if (thread_ended) release_books(own);
+  if (thread_ended) put_away(own);
 }
 
 }  // namespace heapledger::probe
