@@ -85,6 +85,14 @@ class Threads(ledger.Case):
         self.assertIn(sum(b["allocations"] == 100 and b["frees"] == 50 for b in books), range(40, 49))
         self.assertEqual({b["allocations"] for b in books}, {0, 100})
 
+    def test_fork_while_another_holds_a_lock(self):
+        """Whichever lock of the probe another thread holds: the child does what takes it too, and comes to its end."""
+        preload = [f"LD_PRELOAD={ledger.PROBE}", "HEAPLEDGER_OUTPUT=/dev/null"]
+        steps = [ledger.program("interrupted_steps"), "--beside", ledger.program("forked_beside")]
+        done = ledger.execute(["env", *preload, *steps])
+        self.assertEqual((done.status, done.err), (0, b""), done)
+        self.assertGreater(int(done.out), 500, "children")
+
     def test_vfork(self):
         self.same("forks", "vfork", "40", processes=1 + 20)
 

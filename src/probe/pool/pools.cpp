@@ -171,8 +171,8 @@ void keep_pools() {
 
 void move_pools() {
   pools_lock = 0;
+  forget_pool_sites();  // without pools too: unloaded code has their paths forgotten, under a lock
   if (pools == nullptr) return;
-  forget_pool_sites();
   const bool fits = segment.pools.capacity == pool_limit && segment.pool_kinds.capacity == kind_limit;
   if (!fits || !commit(segment.pool_kinds, kind_count) || !commit(segment.pools, pool_count)) {
     count_loss(wire::loss::pools_full);
