@@ -215,11 +215,34 @@ int absent() {
   return 0;
 }
 
+// A realloc that a budget refuses, and what is called because of it frees what another thread allocated, in so many
+// accounts that this thread's part of the block's own is added to the others' before the free is taken back.
+void refused_and_folded(unsigned count, unsigned) {
+  void* block = nullptr;
+  std::vector<void*> others;
+  std::thread([&] {
+    block = take(100);
+    for (unsigned i = 0; i < count; ++i) {
+      const owned_scope one("number " + std::to_string(i));
+      const enter in(one);
+      others.push_back(take(10));
+    }
+  }).join();
+  scope limited("limited", test::failing(1000));
+  const std::stop_callback frees(limited.stop_token(), [&] {
+    for (void* each : others) free(each);
+    others.clear();
+  });
+  const enter in(limited);
+  CHECK(!realloc(block, 5000) && others.empty());  // and it lives to the end
+}
+
 constexpr test::test_case cases[] = {
     {"table_full", table_full},
     {"asked_while_it_ends", asked_while_it_ends, 100'000},
     {"closed_in_a_reaction", closed_in_a_reaction},
     {"back_into_closed", back_into_closed},
+    {"refused_and_folded", refused_and_folded, 500},
     {"foreign_outlives", foreign_outlives},
     {"copied_result", copied_result},
     {"attached_in_c", attached_in_c},

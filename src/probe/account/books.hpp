@@ -118,13 +118,15 @@ HL_HOT bool peak_settled(const wire::cell& cell) {
 }
 
 // Called before the cell changes for the first time since the peak moved: its net bytes are what it held then.
-HL_HOT void settle_peak(wire::cell& cell) {
-  const std::uint32_t now = __atomic_load_n(&peak_epoch, __ATOMIC_RELAXED);
-  if (HL_UNLIKELY(cell.peak_epoch != now)) {
+HL_HOT void settle_peak(wire::cell& cell, std::uint32_t epoch) {
+  if (HL_UNLIKELY(cell.peak_epoch != epoch)) {
     cell.peak_bytes = static_cast<std::int64_t>(cell.allocated_bytes - cell.freed_bytes);
     asm volatile("" ::: "memory");  // a kill in between leaves the old epoch, which says the same
-    cell.peak_epoch = now;
+    cell.peak_epoch = epoch;
   }
+}
+HL_HOT void settle_peak(wire::cell& cell) {
+  settle_peak(cell, __atomic_load_n(&peak_epoch, __ATOMIC_RELAXED));
 }
 
 HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account);
@@ -183,13 +185,6 @@ HL_HOT void add_free(books& own, wire::cell& cell, const void* block, std::size_
   own.live -= static_cast<std::int64_t>(bytes);
 }
 
-// Of a block that was allocated last, before its free was booked; nullptr: another was.
-inline void take_back_temporary(books& own, wire::cell& cell, const void* last) {
-  if (last == nullptr || cell.temporaries == 0) return;
-  --cell.temporaries;
-  own.last_block = last;
-}
-
 HL_HOT void book_allocation(books& own, wire::cell& cell, const void* block, std::size_t bytes) {
   settle_peak(cell);
   add_allocation(own, cell, block, bytes);
@@ -205,7 +200,10 @@ HL_HOT void book_free(books& own, std::uint32_t account, const void* block, std:
   if (HL_UNLIKELY(own.live < own.publish_below)) publish_live(own);
 }
 
-// A realloc that failed after its block was booked as freed: the block is still there.
+// A realloc that failed after its block was booked as freed: the block is still there. `last`: it was allocated last
+// before; nullptr: another was.
 HL_COLD void unbook_free(books& own, std::uint32_t account, std::size_t bytes, const void* last);
+// Its part that the account and the thread have; `cell` is the thread's now.
+void take_back_free(books& own, wire::cell& cell, std::uint32_t account, std::size_t bytes, const void* last);
 
 }  // namespace heapledger::probe

@@ -87,8 +87,10 @@ bool fold(wire::cell& from) {
   lock_guard held(journal.lock);
   wire::cell* to = shared_cell(account);
   if (to == nullptr) return false;
-  settle_peak(from);
-  settle_peak(*to);
+  // Once for both: the peak may move meanwhile, and what they held at different peaks is no sum.
+  const std::uint32_t epoch = __atomic_load_n(&peak_epoch, __ATOMIC_RELAXED);
+  settle_peak(from, epoch);
+  settle_peak(*to, epoch);
   wire::cell& after = journal.after;
   after = *to;
   after.allocations += from.allocations;
@@ -172,6 +174,33 @@ HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account) {
   cell.peak_epoch = peak_epoch;
   cell.id = account + 1;
   return cell;
+}
+
+namespace {
+
+bool take_back_from(books& own, wire::cell& cell, std::size_t bytes, const void* last) {
+  if (cell.frees == 0 || cell.freed_bytes < bytes) return false;
+  settle_peak(cell);
+  take_back_pair(cell.frees, bytes);
+  if (last != nullptr && cell.temporaries != 0) {
+    --cell.temporaries;
+    own.last_block = last;
+  }
+  return true;
+}
+
+}  // namespace
+
+void take_back_free(books& own, wire::cell& cell, std::uint32_t account, std::size_t bytes, const void* last) {
+  if (!take_back_from(own, cell, bytes, last)) {
+    // The cell in which it was booked may have been folded since. Where it is not in the shared one either, it was
+    // lost.
+    const lock_guard held(segment.header->folds[account % wire::fold_stripes].lock);
+    if (const std::uint32_t shared = segment.account_keys[account].shared; shared != 0)
+      take_back_from(own, segment.cells[shared - 1], bytes, last);
+  }
+  take_back_pair(own.thread->frees, bytes);
+  own.live += static_cast<std::int64_t>(bytes);
 }
 
 namespace {

@@ -84,11 +84,7 @@ HL_COLD void publish_live(books& own) {
 
 HL_COLD void unbook_free(books& own, std::uint32_t account, std::size_t bytes, const void* last) {
   if (scopes_in_use) return unbook_free_with_scopes(own, account, bytes, last);
-  wire::cell& cell = own.cell_of(account);
-  take_back_pair(cell.frees, bytes);
-  take_back_temporary(own, cell, last);
-  take_back_pair(own.thread->frees, bytes);
-  own.live += static_cast<std::int64_t>(bytes);
+  take_back_free(own, own.cell_of(account), account, bytes, last);
 }
 
 }  // namespace heapledger::probe

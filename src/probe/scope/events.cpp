@@ -121,11 +121,7 @@ void book_free_with_scopes(books& own, std::uint32_t account, const void* block,
 }
 
 HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::size_t bytes, const void* last) {
-  wire::cell& cell = own_cell(own, account);
-  take_back_pair(cell.frees, bytes);
-  take_back_temporary(own, cell, last);
-  take_back_pair(own.thread->frees, bytes);
-  own.live += static_cast<std::int64_t>(bytes);
+  take_back_free(own, own_cell(own, account), account, bytes, last);
   const std::uint32_t scope = scope_of_account(account);
   const scope_slot* current = own.scopes != nullptr ? own.scopes->current : nullptr;
   if (scope != (current != nullptr ? current->of->index : 0)) book_elsewhere(own, account, scope, bytes, -1);
