@@ -60,15 +60,17 @@ HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t
 HL_EXPORT heapledger_scope heapledger_scope_enter(heapledger_scope scope) {
   const booking event(__builtin_dwarf_cfa());
   if (!event) return 0;
-  if (event->scopes != nullptr) event->scopes->borrowed = false;
-  return switch_scope(*event, scope);
+  const scope_handle left = switch_scope(*event, scope);
+  entered_by_itself(*event);
+  return left;
 }
 
 HL_EXPORT heapledger_scope heapledger_scope_leave(heapledger_scope before) {
   const booking event(__builtin_dwarf_cfa());
   if (!event) return 0;
-  if (event->scopes != nullptr) event->scopes->borrowed = false;
-  return switch_back(*event, before);
+  const scope_handle left = switch_back(*event, before);
+  entered_by_itself(*event);
+  return left;
 }
 
 HL_EXPORT heapledger_scope heapledger_scope_current(void) {

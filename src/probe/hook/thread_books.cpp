@@ -91,23 +91,24 @@ void leave_books() {
 books* usable_books(const void* at) {
   books* own = books_of_thread();
   if (own == nullptr) return register_thread();
+  const books* outer = nullptr;
   while (books::busy(own->generation)) {
     if (abandoned(*own, at)) {
       own->stack.forget();  // the event may have been at it
       mend_scopes(*own);
       break;
     }
-    books* const outer = own;
+    outer = own;
     // A thread record of its own: the interrupted event may be about to write into the other.
     if (own->nested == nullptr) own->nested = acquire_books(open_thread_record());
     own = own->nested;
     if (own == nullptr) return nullptr;
-    if (scopes_in_use) {
-      const std::uint64_t generation = own->generation;
-      own->generation = books::held;  // as for any other event: its slots must not be looked at
-      borrow_scope(*own, *outer);
-      own->generation = generation;
-    }
+  }
+  if (outer != nullptr && scopes_in_use) {
+    const std::uint64_t generation = own->generation;
+    own->generation = books::held;  // as for any other event: its slots must not be looked at
+    borrow_scope(*own, *outer);
+    own->generation = generation;
   }
   catch_up(*own);
   return own;

@@ -131,6 +131,7 @@ HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::siz
 HL_COLD void settle_scope(books& own) {
   if (own.scopes == nullptr || own.scopes->current == nullptr) return;
   settle(own);
+  if (HL_UNLIKELY(own.scopes->nested)) note_peaks(*own.scopes);  // the handler may return now
   set_scope_mark(own);
 }
 

@@ -62,6 +62,8 @@ struct thread_scopes {
   bool notifying;
   bool nested;    // of a signal handler that interrupted a booking: settled after each event
   bool borrowed;  // the current scope is the interrupted one
+  std::uint64_t interrupted_event;
+  scope_handle interrupted_scope;
   refusal last_refusal;
   std::uint32_t hand;
   std::uint16_t buckets[bucket_count];  // slot + 1
@@ -100,8 +102,13 @@ scope_handle switch_scope(books& own, scope_handle to);
 // The same, back to where the thread was, which may have been closed since.
 scope_handle switch_back(books& own, scope_handle to);
 void leave_scopes(books& own);  // the thread ends
-// A handler's books are where the interrupted ones are, unless the handler entered a scope itself.
+// A handler's books are where the interrupted ones are, until the handler enters a scope itself.
 void borrow_scope(books& nested, const books& outer);
+inline void entered_by_itself(const books& own) {
+  thread_scopes* const mine = own.scopes;
+  if (HL_LIKELY(mine == nullptr || !mine->nested)) return;
+  mine->borrowed = (mine->current != nullptr ? mine->current->handle : 0) == mine->interrupted_scope;
+}
 void mend_scopes(books& own);  // after an event that was left by longjmp
 
 // Where this thread books what has no stack, or another one than the thread's own, in its current scope.

@@ -122,15 +122,23 @@ void leave_scopes(books& own) {
   switch_scope(own, 0);
   own.scopes->spare = 0;
   own.scopes->holding = own.scopes->notifying = own.scopes->nested = own.scopes->borrowed = false;
+  own.scopes->interrupted_event = 0;
 }
 
 void borrow_scope(books& nested, const books& outer) {
   if (outer.scopes == nullptr || thread_scopes_of(nested) == nullptr) return;
   thread_scopes& mine = *nested.scopes;
-  const scope_slot* there = outer.scopes->current;
+  const scope_slot* const current = outer.scopes->current;
+  const scope_handle there = current != nullptr ? current->handle : 0;
+  const std::uint64_t events = outer.thread->allocations + outer.thread->frees;
+  const std::uint64_t event = outer.generation ^ events * 0x9e3779b97f4a7c15u;  // known by its place and its number
+  if (mine.nested && mine.interrupted_event == event && mine.interrupted_scope == there) return;  // the same handler
   mine.nested = true;
-  if (mine.current != nullptr && !mine.borrowed) return;
-  switch_back(nested, there != nullptr ? there->handle : 0);
+  mine.interrupted_event = event;
+  mine.interrupted_scope = there;
+  // Nothing is open where the handler before was: its scope may be gone, and another's record be in its place.
+  mine.scope_mark = INT64_MAX;
+  switch_back(nested, there);
   mine.borrowed = true;
 }
 
