@@ -119,8 +119,8 @@ class Stacks(ledger.Case):
 
     def test_interrupted_at_every_instruction(self):
         """A handler that allocates, and comes at each instruction of an event in turn, spoils no later stack: neither when
-        it returns nor when it leaves by siglongjmp. The size of each allocation tells its stack."""
-        for mode in ("return", "leave", "return turns", "leave turns"):
+        it returns, whatever stack it has, nor when it leaves by siglongjmp. The size of each allocation tells its stack."""
+        for mode in ("return", "leave", "return turns", "leave turns", "apart"):
             with self.subTest(mode=mode):
                 done = self.profile([ledger.program("interrupted_steps"), ledger.program("interrupted_events"), *mode.split()])
                 self.assertEqual((done.status, done.err), (0, b""), done)

@@ -1,7 +1,11 @@
 // For interrupted_steps: allocations from ever new stacks, each with a size that tells its stack, and a handler that
 // interrupts the probe in one of them. Prints how often it did.
-// usage: interrupted_events leave | return [turns]
-// What the handler does, and whether two stacks come in turn so often that the probe learns the ends of stacks.
+// usage: interrupted_events leave | return | apart [turns]
+// What the handler does, and whether two stacks come in turn so often that the probe learns the ends of stacks. apart:
+// it returns, and runs on a stack of its own, at higher addresses, that the kernel says nothing of meanwhile.
+#include <sys/mman.h>
+#include <ucontext.h>
+
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -33,14 +37,7 @@ static void turn() {
   down(0);
 }
 
-int main(int argc, char** argv) {
-  if (argc != 2 && argc != 3) return 2;
-  in_turn = argc == 3;
-  leaves = std::strcmp(argv[1], "leave") == 0;
-  struct sigaction action {};
-  action.sa_handler = handle;
-  sigaction(SIGUSR1, &action, nullptr);
-  signal(SIGUSR2, [](int) { finished = 1; });
+static void rounds() {
   for (unsigned i = 0; in_turn && i < 10'000; ++i) turn();
   for (unsigned round = 0; !finished; ++round) {
     for (unsigned i = 0; in_turn && i < 16; ++i) turn();
@@ -69,6 +66,44 @@ int main(int argc, char** argv) {
       step = step + 1;
     }
   }
+}
+
+// On a stack below the thread's own memory, with the handler's above it.
+static void run_apart() {
+  constexpr std::size_t bytes = 1 << 20;
+  char* const own = static_cast<char*>(__builtin_thread_pointer());
+  const auto map = [](void* at) {
+    void* const memory = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    return static_cast<char*>(memory);
+  };
+  char* const below = map(reinterpret_cast<void*>(std::uintptr_t{1} << 40));
+  char* const above = map(own + (std::ptrdiff_t{1} << 36) - reinterpret_cast<std::uintptr_t>(own) % 4096);
+  CHECK(below < own && own < above);
+  constexpr int autodisarm = static_cast<int>(1u << 31);
+  const stack_t alternate{above, autodisarm, bytes};
+  CHECK(sigaltstack(&alternate, nullptr) == 0);
+  static ucontext_t here, there;
+  CHECK(getcontext(&there) == 0);
+  there.uc_stack = {below, 0, bytes};
+  there.uc_link = &here;
+  makecontext(&there, rounds, 0);
+  CHECK(swapcontext(&here, &there) == 0);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2 && argc != 3) return 2;
+  in_turn = argc == 3;
+  leaves = std::strcmp(argv[1], "leave") == 0;
+  struct sigaction action {};
+  action.sa_handler = handle;
+  action.sa_flags = SA_ONSTACK;
+  sigaction(SIGUSR1, &action, nullptr);
+  signal(SIGUSR2, [](int) { finished = 1; });
+  if (std::strcmp(argv[1], "apart") == 0)
+    run_apart();
+  else
+    rounds();
   std::printf("%d\n", static_cast<int>(handled));
   return 0;
 }

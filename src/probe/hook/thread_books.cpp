@@ -8,6 +8,7 @@
 #include "probe/hook/generation.hpp"
 #include "probe/hook/process.hpp"
 #include "probe/scope/slots.hpp"
+#include "probe/unwind/stack_bounds.hpp"
 
 namespace heapledger::probe {
 
@@ -66,9 +67,17 @@ books* register_thread() {
   return acquire_books(thread_record);  // an event after the last destructor: given back in return_books
 }
 
-// The event that holds the books may have been left by longjmp: then its stack frame is gone.
+// No stack holds two places with the thread's own memory, or the end of the main stack, between them.
+bool on_one_stack(std::uint64_t inner, std::uint64_t outer) {
+  const auto between = [=](const void* at) { return reinterpret_cast<std::uint64_t>(at) - inner <= outer - inner; };
+  return !between(__builtin_thread_pointer()) && !between(__libc_stack_end);
+}
+
+// The event that holds the books may have been left by longjmp: then its stack frame is gone. Of an alternate stack
+// that disarms itself (SS_AUTODISARM) the kernel does not say that a handler is on it.
 bool abandoned(const books& own, const void* at) {
-  if (reinterpret_cast<std::uint64_t>(at) <= own.generation) return false;
+  const auto here = reinterpret_cast<std::uint64_t>(at);
+  if (here <= own.generation || !on_one_stack(own.generation, here)) return false;
   struct {
     void* base;
     int flags;
