@@ -1,6 +1,8 @@
 """Stacks of every shape: equal to an independent unwinder's, and right by name."""
 
 import json
+import shutil
+import tempfile
 
 import ledger
 
@@ -124,7 +126,7 @@ class Stacks(ledger.Case):
             with self.subTest(mode=mode):
                 done = self.profile([ledger.program("interrupted_steps"), ledger.program("interrupted_events"), *mode.split()])
                 self.assertEqual((done.status, done.err), (0, b""), done)
-                handled = int(done.out)
+                handled = int(done.out.split()[0])
                 self.assertGreater(handled, 500, "instructions")
                 r, = [r for r in done.reports if r["process"]["exe"].endswith("events")]
                 seen = 0
@@ -135,6 +137,24 @@ class Stacks(ledger.Case):
                         seen += 1
                 self.assertGreater(seen, 1000, "stacks")
                 self.assertEqual(r["profiler"]["losses"], {})
+
+    def test_fork_in_a_handler(self):
+        """A child that goes on with the event that the handler interrupted comes to its end, and its parent's books do not
+        have that event twice. Only before an event holds its books nobody can know of it: that is a few instructions."""
+        folder = tempfile.mkdtemp(dir="/dev/shm")  # for hundreds of segments
+        self.addCleanup(shutil.rmtree, folder, True)
+        for mode in ("fork", "fork_and_allocate"):
+            with self.subTest(mode=mode):
+                preload = [f"LD_PRELOAD={ledger.PROBE}", f"HEAPLEDGER_OUTPUT={folder}/{mode}.%p"]
+                steps = [ledger.program("interrupted_steps"), ledger.program("interrupted_events"), mode]
+                done = ledger.execute(["env", *preload, *steps])
+                self.assertEqual((done.status, done.err), (0, b""), done)
+                handled, taken, pid = map(int, done.out.split())
+                self.assertGreater(handled, 500, "instructions")
+                r = ledger.report(f"{folder}/{mode}.{pid}")
+                stacks = [s for s in r["stacks"] if ledger.functions(s)[:1] == ["site_leaf"]]
+                for key in ("allocations", "frees"):
+                    self.assertIn(ledger.total(stacks, key) - taken, range(20), key)
 
     def test_frame_pointers(self):
         """Built with frame pointers, the walk along them sees our functions too."""

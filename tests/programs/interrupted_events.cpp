@@ -1,10 +1,13 @@
 // For interrupted_steps: allocations from ever new stacks, each with a size that tells its stack, and a handler that
-// interrupts the probe in one of them. Prints how often it did.
-// usage: interrupted_events leave | return | apart [turns]
+// interrupts the probe in one of them. Prints how often it did, how many allocations there were, and its pid.
+// usage: interrupted_events leave | return | apart | fork | fork_and_allocate [turns]
 // What the handler does, and whether two stacks come in turn so often that the probe learns the ends of stacks. apart:
-// it returns, and runs on a stack of its own, at higher addresses, that the kernel says nothing of meanwhile.
+// it returns, and runs on a stack of its own, at higher addresses, that the kernel says nothing of meanwhile. fork: it
+// returns, and so does a child of it, which ends with that event; before, it allocates as the handler does, or not.
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <csetjmp>
 #include <csignal>
@@ -16,14 +19,34 @@
 
 static sigjmp_buf away;
 static volatile sig_atomic_t handled, finished;
-static bool leaves, in_turn;
+static bool leaves, in_turn, forks, child_allocates, in_child;
+static unsigned long taken;  // in this process
 
 constexpr unsigned outermost = 1u << 2 * (levels - 1);
 constexpr unsigned interrupted_begin = 3, interrupted_end = 6;  // steps of a round
 
+static void take(unsigned code) {
+  down(code);
+  ++taken;
+}
+
+// Waits for the child: so what it does to its parent's books is not overwritten by what the parent goes on with.
+static void fork_in_event() {
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  in_child = child == 0;
+  int status = 0;
+  if (!in_child) CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
 static void handle(int) {
   handled = handled + 1;
-  down(static_cast<unsigned>(handled) * 5 % all_codes);  // mostly new, too
+  if (forks) {
+    fork_in_event();
+    if (!in_child || !child_allocates) return;
+  }
+  take(static_cast<unsigned>(handled) * 5 % all_codes);  // mostly new, too
   if (leaves) siglongjmp(away, 1);
 }
 
@@ -35,6 +58,11 @@ SITE void site_other() {
 static void turn() {
   site_other();
   down(0);
+}
+
+static void end_child() {
+  for (unsigned code = 0; code < 100 && child_allocates; ++code) take(code);
+  std::_Exit(0);
 }
 
 static void rounds() {
@@ -62,7 +90,8 @@ static void rounds() {
     while (step < sizeof codes / sizeof *codes) {
       if (step == interrupted_begin || step == interrupted_end) asm volatile("int3");
       if (step == interrupted_end) site_other();  // nearer to main: so it is seen that an event was left
-      down(codes[step]);
+      take(codes[step]);
+      if (in_child) end_child();
       step = step + 1;
     }
   }
@@ -95,6 +124,8 @@ int main(int argc, char** argv) {
   if (argc != 2 && argc != 3) return 2;
   in_turn = argc == 3;
   leaves = std::strcmp(argv[1], "leave") == 0;
+  child_allocates = std::strcmp(argv[1], "fork_and_allocate") == 0;
+  forks = child_allocates || std::strcmp(argv[1], "fork") == 0;
   struct sigaction action {};
   action.sa_handler = handle;
   action.sa_flags = SA_ONSTACK;
@@ -104,6 +135,6 @@ int main(int argc, char** argv) {
     run_apart();
   else
     rounds();
-  std::printf("%d\n", static_cast<int>(handled));
+  std::printf("%d %lu %d\n", static_cast<int>(handled), taken, static_cast<int>(getpid()));
   return 0;
 }

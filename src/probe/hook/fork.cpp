@@ -9,6 +9,7 @@
 
 #include "probe/base/attributes.hpp"
 #include "probe/hook/next.hpp"
+#include "probe/hook/process.hpp"
 #include "probe/hook/shown_environment.hpp"
 #include "probe/pool/pools.hpp"
 #include "probe/watch/control.hpp"
@@ -42,6 +43,7 @@ HL_EXPORT pid_t _Fork() {
   const pid_t child = real_fork();
   if (child == 0) {
     fork_in_child();
+    leave_parents_event();
     keep_pools();
     forget_shown_environment();
   } else {

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -82,7 +83,7 @@ void find_loader() {
   state.loader_bytes = reinterpret_cast<std::uint64_t>(loader.dlfo_map_end) - state.loader_start;
 }
 
-bool open_books(bool forked) {
+bool open_books(bool forked, bool in_event) {
   char path[options::path_capacity];
   segment_options wanted{path, chosen.stacks, chosen.depth_limit, forked, state.lifetimes};
   constexpr unsigned attempts = 64;
@@ -100,7 +101,7 @@ bool open_books(bool forked) {
   reset_lifetimes();
   modules.reset();
   reset_registry({chosen.depth_limit, chosen.stacks});
-  reset_scopes();
+  reset_scopes(!in_event);
   peak_epoch = 0;
   publish_process();
   __atomic_store_n(&segment.header->private_bytes, own_bytes(), __ATOMIC_RELAXED);
@@ -111,9 +112,9 @@ bool open_books(bool forked) {
 bool begin_forked() {
   const lock_guard held(process.lock);
   if (process.generation != 0 || now() == stage::off) return now() == stage::keeping;  // another thread was first
-  // A handler that forked while it interrupted a booking returns into it: that event ends in the parent's books.
-  const bool interrupted = books::busy(this_thread->generation);
-  if (!interrupted) drop_segment();
+  leave_parents_event();
+  const bool in_event = segment.apart;  // it goes on with what it holds
+  leave_parents_segment();
   for (unsigned i = inherited_limit; i-- > 1;) inherited_keys[i] = inherited_keys[i - 1];
   inherited_keys[0] = state.tag_key;
   draw_key();
@@ -124,8 +125,7 @@ bool begin_forked() {
   reset_generations();
   tree.reset();
   leave_books();
-  if (!chosen.follow || !open_books(true)) {
-    drop_segment();
+  if (!chosen.follow || !open_books(true, in_event)) {
     set(stage::off);
     return false;
   }
@@ -135,6 +135,11 @@ bool begin_forked() {
 }
 
 }  // namespace
+
+void leave_parents_event() {
+  const books& own = *this_thread;
+  if (books::busy(own.generation) || (own.scopes != nullptr && own.scopes->notifying)) keep_segment_apart();
+}
 
 bool beginning() {
   return now() == stage::beginning && beginning_tid == sys::gettid();
@@ -158,13 +163,14 @@ HL_COLD void begin() {
   state.free_direct = next.glibc && !state.lifetimes;
   draw_key();
   find_loader();
-  if (!chosen.selected || !await_thread_ends() || !open_books(false)) {
+  if (!chosen.selected || !await_thread_ends() || !open_books(false, false)) {
     if (chosen.selected && chosen.wished) complain_of_place(chosen);
     drop_segment();
     set(stage::off);
     return;
   }
   start_fork_handlers();
+  pthread_atfork(nullptr, nullptr, leave_parents_event);
   start_generation();
   set(stage::keeping);
 }

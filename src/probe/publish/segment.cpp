@@ -101,6 +101,34 @@ void view(table<T>& out, char* base, const wire::region& region) {
   out = {reinterpret_cast<T*>(base + region.offset), static_cast<std::uint32_t>(region.capacity), 0};
 }
 
+template <class F>
+void each_table(const wire::segment_header& header, F f) {
+  f(segment.nodes, header.nodes);
+  f(segment.places, header.places);
+  f(segment.accounts, header.accounts);
+  f(segment.account_keys, header.account_keys);
+  f(segment.cells, header.cells);
+  f(segment.threads, header.threads);
+  f(segment.writers, header.writers);
+  f(segment.modules, header.modules);
+  f(segment.strings, header.strings);
+  f(segment.errors, header.errors);
+  f(segment.scopes, header.scopes);
+  f(segment.markers, header.markers);
+  f(segment.snapshots, header.snapshots);
+  f(segment.pool_kinds, header.pool_kinds);
+  f(segment.pools, header.pools);
+  f(segment.pool_sites, header.pool_sites);
+  f(segment.watch_marks, header.watch_marks);
+  f(segment.watch_suspects, header.watch_suspects);
+  f(segment.watch_slots, header.watch_slots);
+  f(segment.watch_arms, header.watch_arms);
+  f(segment.freers, header.freers);
+  f(segment.writer_books, header.writer_books);
+  f(segment.writer_lifetimes, header.writer_lifetimes);
+  f(segment.account_lifetimes, header.account_lifetimes);
+}
+
 }  // namespace
 
 bool commit_bytes(void* start, std::size_t from, std::size_t to) {
@@ -128,6 +156,40 @@ std::uint32_t publish_string(const char* text, std::size_t bytes) {
 void drop_segment() {
   if (segment.header != nullptr) sys::munmap(segment.header, segment.bytes);
   segment = {};
+}
+
+void keep_segment_apart() {
+  if (segment.header == nullptr || segment.apart) return;
+  void* const copy = sys::mmap(segment.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  if (copy == nullptr) return;
+  const auto* const from = reinterpret_cast<const char*>(segment.header);
+  auto* const to = static_cast<char*>(copy);
+  __builtin_memcpy(to, from, wire::header_bytes);
+  each_table(*segment.header, [=](const auto& table, const wire::region& region) {
+    const std::size_t bytes = __atomic_load_n(&table.committed, __ATOMIC_ACQUIRE) * sizeof table[0];
+    __builtin_memcpy(to + region.offset, from + region.offset, bytes);
+  });
+  constexpr int may_move = 1, fixed = 2;
+  const long moved =
+      sys::call(__NR_mremap, sys::word(to), segment.bytes, segment.bytes, may_move | fixed, sys::word(segment.header));
+  segment.apart = moved > 0 || moved <= -4096;
+  if (!segment.apart) sys::munmap(copy, segment.bytes);
+}
+
+void leave_parents_segment() {
+  static constinit void* left = nullptr;
+  static constinit std::size_t left_bytes = 0;
+  if (segment.header == nullptr) return;
+  if (left != nullptr) sys::munmap(left, left_bytes);  // the parent's parent's
+  left = segment.header;
+  left_bytes = segment.bytes;
+  if (segment.apart) return;
+  const long result =
+      sys::call(__NR_mmap, sys::word(left), left_bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, static_cast<std::uint64_t>(-1));
+  if (result >= 0 || result <= -4096) return;
+  left = nullptr;
+  drop_segment();
 }
 
 bool create_segment(const segment_options& options) {
@@ -158,31 +220,9 @@ bool create_segment(const segment_options& options) {
     return false;
   }
   header = layout;
-  view(segment.nodes, base, header.nodes);
-  view(segment.places, base, header.places);
-  view(segment.accounts, base, header.accounts);
-  view(segment.account_keys, base, header.account_keys);
-  view(segment.cells, base, header.cells);
-  view(segment.threads, base, header.threads);
-  view(segment.writers, base, header.writers);
-  view(segment.modules, base, header.modules);
-  view(segment.strings, base, header.strings);
-  view(segment.errors, base, header.errors);
-  view(segment.scopes, base, header.scopes);
-  view(segment.markers, base, header.markers);
-  view(segment.snapshots, base, header.snapshots);
-  view(segment.pool_kinds, base, header.pool_kinds);
-  view(segment.pools, base, header.pools);
-  view(segment.pool_sites, base, header.pool_sites);
-  view(segment.watch_marks, base, header.watch_marks);
-  view(segment.watch_suspects, base, header.watch_suspects);
-  view(segment.watch_slots, base, header.watch_slots);
-  view(segment.watch_arms, base, header.watch_arms);
-  view(segment.freers, base, header.freers);
-  view(segment.writer_books, base, header.writer_books);
-  view(segment.writer_lifetimes, base, header.writer_lifetimes);
-  view(segment.account_lifetimes, base, header.account_lifetimes);
+  each_table(header, [base](auto& table, const wire::region& region) { view(table, base, region); });
   segment.header = &header;
+  segment.apart = false;
   strings_lock = 0;
   segment.bytes = bytes;
   const bool room = commit(segment.nodes, 1) && commit(segment.places, 1) && commit(segment.accounts, 1) &&

@@ -33,6 +33,7 @@ struct table {
 struct segment_view {
   wire::segment_header* header = nullptr;
   std::uint64_t bytes = 0;
+  bool apart = false;  // a copy that is no file's
   table<wire::node> nodes;
   table<wire::place> places;
   table<wire::cell> accounts;
@@ -64,8 +65,12 @@ HL_INTERNAL extern segment_view segment;
 // Creates the file (it must not exist), maps it and fills the header. False leaves nothing behind.
 bool create_segment(const segment_options& options);
 
-// After fork, in the child: forget the parent's mapping.
 void drop_segment();
+// In a forked child, before it creates its own. The parent's is not written any more; but its addresses stay, for this
+// thread may go on with an event of the parent's, in which a handler has forked.
+void leave_parents_segment();
+// Where it is known to do so, at once: what that event reads there is what it was.
+void keep_segment_apart();
 
 // True if elements [0, count) may be touched.
 bool commit_bytes(void* start, std::size_t from, std::size_t to);

@@ -155,13 +155,13 @@ std::uint32_t scope_of_account(std::uint32_t account) {
   return chunk == nullptr ? 0 : __atomic_load_n(&chunk[account & (chunk_accounts - 1)].scope, __ATOMIC_ACQUIRE);
 }
 
-void reset_bindings() {
+void reset_bindings(bool unmap) {
   bindings_lock = 0;
   for (binding*& chunk : chunks) {
-    if (chunk != nullptr) own_unmap(chunk, chunk_accounts * sizeof(binding));
+    if (unmap && chunk != nullptr) own_unmap(chunk, chunk_accounts * sizeof(binding));
     chunk = nullptr;
   }
-  if (buckets != nullptr) own_unmap(buckets, sizeof(std::uint32_t) << bucket_bits);
+  if (unmap && buckets != nullptr) own_unmap(buckets, sizeof(std::uint32_t) << bucket_bits);
   buckets = nullptr;
   bucket_bits = 0;
   bound_ever = 0;

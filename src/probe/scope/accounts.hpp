@@ -15,6 +15,6 @@ std::uint32_t bind_first_account(scope_record& record);
 void unbind_accounts(scope_record& record);
 // 0: the account is not a scope's.
 std::uint32_t scope_of_account(std::uint32_t account);
-void reset_bindings();
+void reset_bindings(bool unmap);
 
 }  // namespace heapledger::probe

@@ -64,9 +64,9 @@ void note_freer(books& own, std::uint32_t owner_kind, bool late, std::size_t byt
   of.late_bytes += count * bytes;
 }
 
-void reset_freers() {
+void reset_freers(bool unmap) {
   freers_lock = 0;
-  if (buckets != nullptr) own_unmap(buckets, bucket_count * sizeof(std::uint32_t));
+  if (unmap && buckets != nullptr) own_unmap(buckets, bucket_count * sizeof(std::uint32_t));
   buckets = nullptr;
 }
 

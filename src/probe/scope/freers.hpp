@@ -17,6 +17,6 @@ struct known_freer {
 // `late`: the scope that allocated was closed. `sign`: -1 takes it back.
 void note_freer(books& own, std::uint32_t owner_kind, bool late, std::size_t bytes, int sign);
 
-void reset_freers();
+void reset_freers(bool unmap);
 
 }  // namespace heapledger::probe

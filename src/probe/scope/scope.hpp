@@ -153,6 +153,7 @@ HL_INTERNAL extern std::uint32_t slots_used;
 // Makes the stores of all threads visible, or those before it visible to them; false where the kernel cannot.
 bool barrier_of_all_threads();
 
-void reset_scopes();  // new books: every handle is stale
+// New books: every handle is stale. `unmap`: nobody goes on with an event that began before.
+void reset_scopes(bool unmap = true);
 
 }  // namespace heapledger::probe

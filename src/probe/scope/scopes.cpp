@@ -265,7 +265,7 @@ bool take_remains(scope_remains& out) {
   return true;
 }
 
-void reset_scopes() {
+void reset_scopes(bool unmap) {
   scopes_lock = 0;
   scopes_in_use = false;
   std::uint64_t newest = first_generation;
@@ -273,7 +273,7 @@ void reset_scopes() {
     if (const std::uint64_t life = record_at(i)->life; life > newest) newest = life;
   first_generation = life_of(newest + one_generation, scope_state::unused);
   for (scope_record*& chunk : chunks) {
-    if (chunk != nullptr) own_unmap(chunk, chunk_records * sizeof(scope_record));
+    if (unmap && chunk != nullptr) own_unmap(chunk, chunk_records * sizeof(scope_record));
     chunk = nullptr;
   }
   record_count = 1;
@@ -281,8 +281,8 @@ void reset_scopes() {
   closed_count = 0;
   look_at = fewest_to_look_through;
   barrier_known = barrier_works = false;
-  reset_bindings();
-  reset_freers();
+  reset_bindings(unmap);
+  reset_freers(unmap);
   reset_kinds();
 }
 
