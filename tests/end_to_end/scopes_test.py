@@ -10,7 +10,7 @@ EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"
 CASES = {
     "scopes": ["credits", "entry_points", "nested", "peak", "threads", "alternating", "moves", "forked", "many_kinds"],
     "scope_lives": ["outliving", "churn", "resized_last", "passing_through", "odd_moments", "after_the_last_destructor", "unloaded", "moved_in", "moved_out", "closed_with_leases"],
-    "scope_corners": ["table_full", "asked_while_it_ends", "closed_in_a_reaction", "back_into_closed", "refused_and_folded", "foreign_outlives", "copied_result", "attached_in_c", "unloaded_before", "unloaded_after"],
+    "scope_corners": ["table_full", "asked_while_it_ends", "closed_in_a_reaction", "back_into_closed", "refused_and_folded", "forked_in_a_reaction", "foreign_outlives", "copied_result", "attached_in_c", "unloaded_before", "unloaded_after"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds"],
     "leases": ["last_byte", "overshoot", "many_leases", "to_the_last", "taken_back", "lease_gone", "counted_to_the_last"],
     "coroutines": ["resumed", "destroyed", "hopping", "kept", "not_begun", "guards"],

@@ -1,5 +1,7 @@
 // What is rare in the life of scopes; each case checks itself. Argument: CASE.
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <heapledger/expect.hpp>
 #include <heapledger/run.hpp>
 
@@ -237,12 +239,32 @@ void refused_and_folded(unsigned count, unsigned) {
   CHECK(!realloc(block, 5000) && others.empty());  // and it lives to the end
 }
 
+// What is called because of a budget forks, and the child, which has allocated since, goes on with the same allocation.
+void forked_in_a_reaction(unsigned, unsigned) {
+  static pid_t child = -1;
+  scope limited("limited", test::failing(1000));
+  const std::stop_callback forks(limited.stop_token(), [] {
+    child = fork();
+    if (child == 0) free(take(50));
+  });
+  {
+    const enter in(limited);
+    free(take(5000));
+    free(take(20));
+  }
+  if (child == 0) _exit(0);
+  int status = -1;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
 constexpr test::test_case cases[] = {
     {"table_full", table_full},
     {"asked_while_it_ends", asked_while_it_ends, 100'000},
     {"closed_in_a_reaction", closed_in_a_reaction},
     {"back_into_closed", back_into_closed},
     {"refused_and_folded", refused_and_folded, 500},
+    {"forked_in_a_reaction", forked_in_a_reaction},
     {"foreign_outlives", foreign_outlives},
     {"copied_result", copied_result},
     {"attached_in_c", attached_in_c},
