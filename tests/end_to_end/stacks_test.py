@@ -66,6 +66,10 @@ class Stacks(ledger.Case):
                 between = ["rbp_as_register", "no_rbp"] + ["dynamic_frame"] * (caller != "fixed_frame")
                 self.assertEqual(ledger.functions(stack)[1:len(between) + 3], [*between, caller, "main"])
 
+    def test_registered_frames(self):
+        """The second unwinder, which allocates for them under its lock, is not asked about that allocation."""
+        self.checked("registered_frames")
+
     def test_frames(self):
         for build in BUILDS:
             with self.subTest(build=build):

@@ -15,6 +15,7 @@ using cfa_function = _Unwind_Word(_Unwind_Context*);
 constinit backtrace_function* walk_stack = nullptr;
 constinit address_function* address_of = nullptr;
 constinit cfa_function* cfa_of = nullptr;
+constinit dl_find_object itself = {};
 
 struct comparison {
   const frame_state& caller;
@@ -23,6 +24,12 @@ struct comparison {
   bool started;
   bool equal;
 };
+
+// It allocates under its own lock, to sort rules that were registered, and would wait for itself.
+bool is_unwinder(std::uint64_t pc) {
+  return pc - reinterpret_cast<std::uint64_t>(itself.dlfo_map_start) <
+         reinterpret_cast<std::uint64_t>(itself.dlfo_map_end) - reinterpret_cast<std::uint64_t>(itself.dlfo_map_start);
+}
 
 _Unwind_Reason_Code compare(_Unwind_Context* context, void* argument) {
   auto& with = *static_cast<comparison*>(argument);
@@ -49,6 +56,7 @@ void start_self_check() {
   address_of = reinterpret_cast<address_function*>(dlsym(library, "_Unwind_GetIPInfo"));
   cfa_of = reinterpret_cast<cfa_function*>(dlsym(library, "_Unwind_GetCFA"));
   walk_stack = reinterpret_cast<backtrace_function*>(dlsym(library, "_Unwind_Backtrace"));
+  if (_dl_find_object(reinterpret_cast<void*>(walk_stack), &itself) != 0) walk_stack = nullptr;
 }
 
 // A place for a debugger to stop at.
@@ -58,7 +66,7 @@ void start_self_check() {
 }
 
 HL_COLD void check_stack(const frame_state& caller, std::uint32_t node, const stack_walk& stack) {
-  if (walk_stack == nullptr || address_of == nullptr || cfa_of == nullptr) return;
+  if (walk_stack == nullptr || address_of == nullptr || cfa_of == nullptr || is_unwinder(caller.pc)) return;
   // Cut by --depth: only its innermost frames can be compared.
   comparison with{caller, node, stack.cut() == stack_cut::depth, false, true};
   walk_stack(compare, &with);
