@@ -312,7 +312,7 @@ struct segment_header {
   std::uint32_t exe;      // offsets into strings
   std::uint32_t command;  // NUL-separated arguments
   std::uint32_t command_bytes;
-  std::uint32_t reserved0;
+  std::uint32_t pid_namespace;  // in which `pid` is meant: inode of /proc/self/ns/pid; 0: unknown
 
   region nodes, places, accounts, account_keys, cells, threads, writers, modules, strings, errors, scopes, markers,
       snapshots;

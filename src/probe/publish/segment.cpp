@@ -192,6 +192,20 @@ void leave_parents_segment() {
   drop_segment();
 }
 
+namespace {
+
+// The link says "pid:[4026531836]".
+std::uint32_t pid_namespace() {
+  char text[32];
+  const long length = sys::readlink("/proc/self/ns/pid", text, sizeof text);
+  std::uint32_t inode = 0;
+  for (long i = 0; i < length; ++i)
+    if (text[i] >= '0' && text[i] <= '9') inode = inode * 10 + static_cast<std::uint32_t>(text[i] - '0');
+  return inode;
+}
+
+}  // namespace
+
 bool create_segment(const segment_options& options) {
   wire::segment_header layout{};
   capacities wanted;
@@ -241,6 +255,7 @@ bool create_segment(const segment_options& options) {
   header.file_bytes = bytes;
   header.pid = sys::getpid();
   header.parent_pid = sys::getppid();
+  header.pid_namespace = pid_namespace();
   header.start_realtime_ns = sys::clock_ns(sys::clock_realtime);
   header.start_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
   header.stacks = options.stacks;

@@ -42,8 +42,7 @@ bool memory_sampler::is_sorting_due(const resident_totals& resident, const quick
   return now_ns - sorted_ns_ >= sorting_cost_ns_ * share;
 }
 
-bool memory_sampler::sort(const segment_file& segment, const quick_totals& totals, std::uint64_t now_ns) {
-  const auto pid = static_cast<pid_t>(segment.header().pid);
+bool memory_sampler::sort(const segment_file& segment, pid_t pid, const quick_totals& totals, std::uint64_t now_ns) {
   const std::uint64_t begin_ns = monotonic_ns();
   const auto smaps = read_proc_file(fmt::format("/proc/{}/smaps", pid), smaps_limit);
   if (smaps.empty()) return false;
@@ -55,10 +54,10 @@ bool memory_sampler::sort(const segment_file& segment, const quick_totals& total
   return true;
 }
 
-memory_sampler::result memory_sampler::sample(const segment_file& segment, const resident_totals& resident,
+memory_sampler::result memory_sampler::sample(const segment_file& segment, pid_t pid, const resident_totals& resident,
                                               const quick_totals& totals, std::uint64_t now_ns) {
   const bool sorts = is_sorting_due(resident, totals, now_ns);
-  if (sorts && !sort(segment, totals, now_ns)) return result::unreadable;
+  if (sorts && !sort(segment, pid, totals, now_ns)) return result::unreadable;
   if (!sorted_->has_segment) return result::other_image;
 
   wire::segment_header header{};

@@ -6,6 +6,8 @@
 // bring the parts up to date at every sample.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 
@@ -23,8 +25,8 @@ class memory_sampler {
  public:
   enum class result { sampled, other_image, unreadable };
 
-  // `now_ns` is CLOCK_MONOTONIC; `resident` and `totals` are of now.
-  result sample(const segment_file& segment, const resident_totals& resident, const quick_totals& totals,
+  // `pid` maps the segment; `now_ns` is CLOCK_MONOTONIC; `resident` and `totals` are of now.
+  result sample(const segment_file& segment, pid_t pid, const resident_totals& resident, const quick_totals& totals,
                 std::uint64_t now_ns);
 
   std::uint64_t sorting_time_ns() const { return sorting_time_ns_; }  // in all
@@ -33,7 +35,7 @@ class memory_sampler {
 
  private:
   bool is_sorting_due(const resident_totals& resident, const quick_totals& totals, std::uint64_t now_ns) const;
-  bool sort(const segment_file& segment, const quick_totals& totals, std::uint64_t now_ns);
+  bool sort(const segment_file& segment, pid_t pid, const quick_totals& totals, std::uint64_t now_ns);
 
   std::optional<resident_parts> sorted_;
   std::uint64_t sorted_ns_ = 0;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -62,6 +63,11 @@ std::optional<int> status_of_zombie(pid_t pid) {
   return code ? std::optional<int>(static_cast<int>(*code)) : std::nullopt;
 }
 
+ino_t pid_namespace_of(const char* process) {
+  struct stat link {};
+  return ::stat(fmt::format("/proc/{}/ns/pid", process).c_str(), &link) == 0 ? link.st_ino : 0;
+}
+
 // Whether the process existed when the books began. A pid that was given away since began later.
 bool began_before(const std::string& stat, std::uint64_t books_began_monotonic_ns) {
   const auto start_ticks = stat_field(stat, 22);
@@ -101,14 +107,40 @@ std::optional<int> wait_status_of(const unique_fd& pidfd, pid_t pid) {
 }
 
 image_state find_image(const segment_file& segment) {
+  const auto pid = has_own_pids(segment) ? find_outside_pid(segment) : static_cast<pid_t>(segment.header().pid);
+  return pid == 0 ? image_state::gone : find_image(segment, pid);
+}
+
+image_state find_image(const segment_file& segment, pid_t pid) {
   const auto& header = segment.header();
-  const auto stat = read_proc_file(fmt::format("/proc/{}/stat", header.pid), stat_limit);
+  const auto stat = read_proc_file(fmt::format("/proc/{}/stat", pid), stat_limit);
   if (stat.empty() || !began_before(stat, header.start_monotonic_ns)) return image_state::gone;
-  const auto maps = read_proc_file(fmt::format("/proc/{}/maps", header.pid), maps_limit);
+  const auto maps = read_proc_file(fmt::format("/proc/{}/maps", pid), maps_limit);
   if (maps.empty()) return image_state::gone;
   bool mapped = false;
   for_each_mapping(maps, [&](const mapping& map, std::string_view) { mapped = mapped || maps_segment(map, segment); });
   return mapped ? image_state::running : image_state::replaced;
+}
+
+bool has_own_pids(const segment_file& segment) {
+  static const auto ours = pid_namespace_of("self");
+  const auto its = segment.header().pid_namespace;
+  return its != 0 && ours != 0 && its != ours;
+}
+
+pid_t find_outside_pid(const segment_file& segment) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> processes(::opendir("/proc"), ::closedir);
+  while (processes) {
+    const dirent* entry = ::readdir(processes.get());
+    if (entry == nullptr) break;
+    const std::string_view digits = entry->d_name;
+    pid_t pid = 0;
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), pid).ec != std::errc{}) continue;
+    if (pid_namespace_of(entry->d_name) == segment.header().pid_namespace &&
+        find_image(segment, pid) == image_state::running)
+      return pid;
+  }
+  return 0;
 }
 
 std::optional<double> processor_s_of(pid_t pid) {

@@ -31,6 +31,12 @@ enum class image_state {
   gone,
 };
 image_state find_image(const segment_file& segment);
+image_state find_image(const segment_file& segment, pid_t pid);
+
+// In a container or sandbox that has pids of its own, the pid that a segment names is not ours.
+bool has_own_pids(const segment_file& segment);
+// Our pid of such a process; 0 if there is none (any more) that maps the segment.
+pid_t find_outside_pid(const segment_file& segment);
 
 // Whether this mapping of some process is the segment's file.
 bool maps_segment(const mapping& map, const segment_file& segment);

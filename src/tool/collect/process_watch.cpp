@@ -33,7 +33,12 @@ void process_watch::try_open() {
     return;  // collecting it will say what is wrong
   }
   totals_.emplace(*segment_);
-  is_this_image_ = find_image(*segment_) == image_state::running;
+  has_own_pids_ = has_own_pids(*segment_);
+  if (has_own_pids_) {
+    pid_ = find_outside_pid(*segment_);
+    pidfd_ = pid_ == 0 ? unique_fd() : open_pidfd(pid_);
+  }
+  is_this_image_ = pid_ != 0 && find_image(*segment_, pid_) == image_state::running;
 }
 
 void process_watch::sample(std::uint64_t now_ns) {
@@ -50,9 +55,9 @@ void process_watch::sample(std::uint64_t now_ns) {
                    .live_blocks = totals->live_blocks(),
                    .allocations = totals->allocations,
                    .rss_bytes = static_cast<std::uint64_t>(resident->rss)});
-  if (memory_.sample(*segment_, *resident, *totals, now_ns) == memory_sampler::result::other_image)
+  if (memory_.sample(*segment_, pid_, *resident, *totals, now_ns) == memory_sampler::result::other_image)
     is_this_image_ = false;
-  sample_thread_names(now_ns);
+  if (!has_own_pids_) sample_thread_names(now_ns);
   if (has_timeline_) scopes_.sample(*segment_, now_ns);
 }
 

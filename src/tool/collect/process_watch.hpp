@@ -28,6 +28,7 @@ class process_watch {
   process_watch(std::string segment_path, pid_t pid, std::uint32_t serial, bool has_timeline);
 
   const std::string& segment_path() const { return path_; }
+  // Ours of it. The one in the file's name until the segment is open; 0 if it has pids of its own and was gone by then.
   pid_t pid() const { return pid_; }
   std::uint32_t serial() const { return serial_; }
   const unique_fd& pidfd() const { return pidfd_; }
@@ -64,6 +65,7 @@ class process_watch {
   std::unique_ptr<segment_file> segment_;
   std::optional<totals_reader> totals_;
   bool is_this_image_ = false;  // the process maps the segment: what /proc says is about it
+  bool has_own_pids_ = false;
   state state_ = state::running;
   std::optional<int> wait_status_;
   std::uint64_t end_ns_ = 0;

@@ -101,6 +101,7 @@ int session::watch(pid_t root, held_signals& signals) {
     }
   }
   scan();
+  place_images(true);
   process_ended(root, status);
   end_those_gone(false);
   sample_all(monotonic_ns());
@@ -130,24 +131,38 @@ void session::drain_inotify() {
     }
   }
   if (lost_some) scan();
+  place_images(false);
 }
 
 void session::see_file(const std::string& name) {
   const auto parts = parse_segment_name(name);
-  if (!parts) return;
-  const auto known = running_.find(parts->pid);
-  if (!seen_files_.insert(name).second) {
-    if (known != running_.end()) known->second->try_open();
+  if (!parts || !seen_files_.insert(name).second) return;
+  images_.emplace_back(directory_ + "/" + name, parts->pid, parts->serial, options_.interval_ms != 0);
+  unplaced_.push_back(&images_.back());
+}
+
+void session::place_images(bool all) {
+  std::erase_if(unplaced_, [&](process_watch* image) {
+    image->try_open();
+    if (!all && image->segment() == nullptr) return false;
+    place(*image);
+    return true;
+  });
+}
+
+void session::place(process_watch& image) {
+  if (image.pid() == 0) {
+    end_image(image, process_watch::state::ended, {});
     return;
   }
-  auto& image = images_.emplace_back(directory_ + "/" + name, parts->pid, parts->serial, options_.interval_ms != 0);
-  if (known != running_.end() && known->second->serial() > parts->serial) {
+  const auto known = running_.find(image.pid());
+  if (known != running_.end() && known->second->serial() > image.serial()) {
     end_image(image, process_watch::state::replaced, {});
     return;
   }
   if (known != running_.end()) end_image(*known->second, process_watch::state::replaced, {});
-  running_[parts->pid] = &image;
-  if (image.pidfd()) add_event(epoll_, image.pidfd().get(), from_pidfd, parts->pid);
+  running_[image.pid()] = &image;
+  if (image.pidfd()) add_event(epoll_, image.pidfd().get(), from_pidfd, image.pid());
 }
 
 void session::process_ended(pid_t pid, std::optional<int> wait_status) {
@@ -180,6 +195,7 @@ void session::end_those_gone(bool only_without_pidfd) {
 std::uint64_t session::sample_all(std::uint64_t now_ns) {
   std::uint64_t self_paced_ns = 0;
   if (!inotify_) scan();
+  place_images(false);
   end_those_gone(true);
   for (const auto& [pid, image] : running_) {
     const auto before_ns = image->sorting_time_ns();

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tool/collect/launch.hpp"
 #include "tool/collect/process_watch.hpp"
@@ -45,6 +46,8 @@ class session {
   void scan();
   void drain_inotify();
   void see_file(const std::string& name);
+  void place_images(bool all);  // whose segments are ready: only then it is known which process each belongs to
+  void place(process_watch& image);
   void process_ended(pid_t pid, std::optional<int> wait_status);
   void end_image(process_watch& image, process_watch::state how, std::optional<int> wait_status);
   void end_those_gone(bool only_without_pidfd);    // after all files are seen: a process's files are older than its end
@@ -56,6 +59,7 @@ class session {
   unique_fd inotify_;
   unique_fd epoll_;
   std::list<process_watch> images_;
+  std::vector<process_watch*> unplaced_;
   std::map<pid_t, process_watch*> running_;
   std::map<pid_t, std::uint32_t> replaced_images_;
   std::set<std::string> seen_files_;

@@ -1,0 +1,43 @@
+"""Programs in pid namespaces of their own, as containers and sandboxes have them: the pids that they know are not ours."""
+
+import ledger
+
+# Each ends by itself, and only when all three have begun: three processes that know themselves as 1 are there at once.
+MEET = r"""
+$| = 1; my ($n) = @ARGV; my $kept = "x" x ($n << 20);
+open my $f, ">", "begun.$n" or die; close $f;
+select undef, undef, undef, 0.01 until 3 == grep { -e "begun.$_" } 1 .. 3;
+exit 10 + $n;
+"""
+SHELL = "for n in 1 2 3; do unshare --pid --fork perl meet $n & all=\"$all $!\"; done; for one in $all; do wait $one; echo $?; done"
+
+
+class PidNamespaces(ledger.Case):
+    def setUp(self):
+        super().setUp()
+        if ledger.execute(["unshare", "--pid", "--fork", "true"]).status != 0:
+            self.skipTest("no pid namespaces here")
+
+    def test_three_that_are_all_process_1(self):
+        self.write("meet", MEET)
+        done = self.profile(["sh", "-c", SHELL], cwd=self.dir)
+        self.assertEqual((done.status, done.out, done.err), (0, b"11\n12\n13\n", b""), done)
+        perls = done.of("perl")
+        self.assertEqual(len(perls), 3, done.files)
+        for n, r in enumerate(sorted(perls, key=lambda r: r["totals"]["peak_bytes"]), 1):
+            self.assert_sums(r)
+            process = r["process"]
+            self.assertEqual((process["pid"], process["ended"], process.get("replaced", False)), (1, "exited", False), process)
+            self.assertIn(process.get("exit_code"), (None, 10 + n), process)
+            self.assertGreater(r["totals"]["peak_bytes"], n << 20)
+
+    def test_a_pid_that_is_another_process_outside(self):
+        """Inside, the second process is 2; outside, that is somebody who does not end."""
+        done = self.profile(["unshare", "--pid", "--fork", "sh", "-c", "perl -e 'exit 3'; exit 4"])
+        self.assertEqual(done.status, 4, done)
+        r, = done.of("perl")
+        self.assertEqual((r["process"]["pid"], r["process"]["ended"]), (2, "exited"), r["process"])
+
+
+if __name__ == "__main__":
+    ledger.main()
