@@ -172,6 +172,11 @@ cmake -P s.cmake; echo $?; cmake -S . -B b 2>&1 | head -3; rm -rf b"""
         # What gdb starts is followed only where asked: addresses of the debugged program are its own.
         self.assert_same(command, "--no-follow")
 
+    def test_valgrind_finds_no_error_in_the_probe(self):
+        self.need("valgrind")
+        done = self.assert_same(["valgrind", "-q", "--error-exitcode=9", "ls", "-d", "/"])
+        self.assertEqual(done.status, 0, done)
+
     def test_small_ones(self):
         for command in (["/usr/bin/env"], ["printenv", "PATH"], ["id"], ["kill", "-l"], ["bash", "-c", "trap; trap -l; kill -l"],
                         ["ls", "/proc/self/fd"], ["date", "-d", "@0"], ["dc", "-e", "2 100 ^ p"], ["/bin/false"], ["nproc"],
