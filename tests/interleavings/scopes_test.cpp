@@ -442,6 +442,39 @@ TEST(interleavings, leases) {
           1000);
 }
 
+// Two threads want one more block at the same moment, and each has a part of the last one in its lease: one gets it.
+TEST(interleavings, the_last_block_in_two_leases) {
+  scope_handle limited = 0;
+  bool got[2];
+  std::int64_t held = 0;
+  const auto take = [&](std::size_t thread, std::int64_t size) {
+    const bool taken = allocate_if_admitted(thread, static_cast<std::size_t>(size)) != 0;
+    held += taken ? size : 0;
+    return taken;
+  };
+  const auto lease_of = [&](std::size_t thread) {
+    return the_world().of[thread]->publish_above - the_world().of[thread]->live;
+  };
+  explore({.begin =
+               [&] {
+                 the_world().begin();
+                 limited = open_scope("limited", 7, 0, limited_budget);
+                 held = 0;
+                 got[0] = got[1] = false;
+                 for (std::size_t thread = 0; thread < 3; ++thread) enter(thread, limited);
+                 for (std::size_t thread = 0; thread < 2; ++thread) {
+                   take(thread, 250);
+                   take(thread, lease_of(thread) - static_cast<std::int64_t>(bytes) + 1);
+                 }
+                 take(2, limit - record_at(index_of(limited))->committed[live]);
+                 MODEL_EXPECT(limit - held == 2 * (static_cast<std::int64_t>(bytes) - 1));
+                 the_world().watch(2);
+               },
+           .threads = {[&] { got[0] = take(0, bytes); }, [&] { got[1] = take(1, bytes); }},
+           .end = [&] { MODEL_EXPECT(got[0] != got[1] && held <= limit); }},
+          100);
+}
+
 // A thread with all slots taken frees the last block of a closed scope, which is recycled and used again meanwhile: the
 // new scope's budget knows nothing of it.
 TEST(interleavings, fold_directly_and_recycle) {

@@ -112,13 +112,19 @@ admission lease(scope_slot& slot, std::size_t r, std::int64_t need, std::uint32_
       if (threshold - 1 < ceiling) ceiling = threshold - 1;
     }
     if (need > record.limit[r] - now) {
+      if (const std::int64_t unused = slot.pending[r]; unused < 0) {
+        // Two that asked at once would both be refused while each kept a part of what one of them needs.
+        now = __atomic_add_fetch(&committed, unused, __ATOMIC_RELAXED);
+        slot.pending[r] = 0;
+        need -= unused;
+        continue;
+      }
       if (rounds++ == reclaim_rounds) {
         index = static_cast<std::uint32_t>(r);
         return admission::refused;
       }
       if (rounds > 1) sys::yield();
       take_leases_back(record, slot.handle);
-      // This thread is booking, so its own lease stayed.
       now = load(committed);
       continue;
     }
