@@ -41,8 +41,7 @@ collect::running_program which_program(const std::string& pid) {
     if (pid.find_first_not_of("0123456789") != std::string::npos)
       throw usage_error(fmt::format("PID: '{}' is no number; heapledger ps lists the programs there are", pid));
     const auto number = static_cast<pid_t>(number_value("PID", pid, 1, INT32_MAX));
-    if (auto program = collect::find_program(number)) return *program;
-    collect::refuse_process(number);
+    return collect::await_program(number);
   }
   const auto programs = collect::find_programs();
   if (programs.size() == 1) return programs[0];

@@ -68,6 +68,15 @@ bool process_exists(pid_t pid) {
   return ::kill(pid, 0) == 0 || errno == EPERM;
 }
 
+// Says which of the two it is, and what to do.
+[[noreturn]] void refuse_process(pid_t pid) {
+  if (!process_exists(pid))
+    throw input_error(
+        fmt::format("there is no process {}; heapledger ps lists the programs that are under heapledger", pid));
+  throw input_error(fmt::format("process {}", pid), "it is not under heapledger, or not yours to look at",
+                    "heapledger ps lists those that are; heapledger run -- PROGRAM starts one");
+}
+
 }  // namespace
 
 std::optional<running_program> find_program(pid_t pid) {
@@ -100,14 +109,6 @@ running_program await_program(pid_t pid) {
     ::nanosleep(&moment, nullptr);
   }
   refuse_process(pid);
-}
-
-void refuse_process(pid_t pid) {
-  if (!process_exists(pid))
-    throw input_error(
-        fmt::format("there is no process {}; heapledger ps lists the programs that are under heapledger", pid));
-  throw input_error(fmt::format("process {}", pid), "it is not under heapledger, or not yours to look at",
-                    "heapledger ps lists those that are; heapledger run -- PROGRAM starts one");
 }
 
 std::vector<running_program> find_programs() {

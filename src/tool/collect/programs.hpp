@@ -25,7 +25,4 @@ std::optional<running_program> find_program(pid_t pid);
 // process, or it is not under heapledger.
 running_program await_program(pid_t pid);
 
-// Throws input_error that says which of the two it is, and what to do.
-[[noreturn]] void refuse_process(pid_t pid);
-
 }  // namespace heapledger::collect
