@@ -188,7 +188,11 @@ class Leaks(ledger.Case):
             self.assertIn(b"nobody watches process", done.err)
             for what, status in (("start", 0), ("stop", 0)):
                 self.assertEqual(ledger.execute([ledger.BIN, what, str(pid)]).status, status)
+        # Nor does `run` keep others from it: what it found is in its profile all the same.
+        report = json.loads(self.leaks(pid, "--json", "--duration", "0.5", *TIMES).out)
+        self.assertEqual(report["format"], "heapledger-leaks")
         self.end(tool, pid)
+        self.leaks(self.path("leaks_steady_small.hlp"), "--json")
 
     def test_a_stop_that_nobody_hears_is_no_watch(self):
         tool, pid = self.start("leaks_steady_small", "--interval", "20")

@@ -108,10 +108,12 @@ void run_leak_watch::ask_and_tell(watched& here) const {
 }
 
 leak_info run_leak_watch::found_at_end(const watched& here, const collect::process_watch& image, const profile& of) {
-  if (image.now() == collect::process_watch::state::running)
-    here.watch->stop();
-  else if (!here.is_stopped)
-    here.watch->look_at_end();
+  if (!here.is_stopped) {  // or somebody else may be watching by now
+    if (image.now() == collect::process_watch::state::running)
+      here.watch->stop();
+    else
+      here.watch->look_at_end();
+  }
   auto info = here.watch->found();
   const collect::segment_file file(image.segment_path(), collect::links::refused);
   name_by_stacks(info, collect::copy_segment(file), of);

@@ -65,7 +65,7 @@ watch_control::watch_control(const std::string& path, links how)
   if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK)
       throw input_error(path, "another heapledger watches this process, its run or a leaks PID",
-                        "heapledger start PID begins that watch anew; its end is the end of the other");
+                        "heapledger stop PID ends that watch");
     fail(path, "lock the segment");
   }
   if (!segment_.read_at(request_offset, &asked_, sizeof asked_)) fail(path, "read the segment");
@@ -111,6 +111,10 @@ void watch_control::start(const watch_limits& limits, std::uint64_t lease_ns) {
 void watch_control::stop() {
   HEAPLEDGER_SET(on, 0);
   publish();
+}
+
+void watch_control::release() {
+  ::flock(fd_.get(), LOCK_UN);
 }
 
 void watch_control::publish() {

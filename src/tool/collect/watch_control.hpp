@@ -42,6 +42,8 @@ class watch_control {
   // Until `lease_ns` (CLOCK_MONOTONIC), which a later call moves on.
   void start(const watch_limits& limits, std::uint64_t lease_ns);
   void stop();
+  // Others may watch the process from now on; nothing more is to be asked of it here.
+  void release();
 
   // From now on each allocation of the account is chosen with this chance, 0 to 1; at most so many in slots at a time.
   // `inclusion`: what is recorded with a block as its chance, where the account is a suspect only part of the time.

@@ -32,8 +32,11 @@ class watcher {
   // A look, if one is due. False: the process cannot be looked at any more.
   bool look(std::uint64_t now_ns);
   std::uint64_t due_ns() const { return due_ns_; }
-  // Placing and arming end now; what is watched stays where it is.
-  void stop() { control_.stop(); }
+  // Placing and arming end now; what is watched stays where it is. Another may watch the process afterwards.
+  void stop() {
+    control_.stop();
+    control_.release();
+  }
 
   // The process has ended: what it still allocated since the last look. What it freed meanwhile, it freed to end.
   void look_at_end();
