@@ -204,8 +204,9 @@ std::uint32_t pid_namespace() {
   return inode;
 }
 
-// With room left above, where the stacks of the first threads and our own tables come to lie. Measured: where they lay
-// right below the segment, two threads in scopes took a tenth longer, in three processes of five (docs/performance.md).
+// With room left above, where the stacks of the first threads and our own tables come to lie. Measured: without it two
+// threads in scopes took a tenth longer in three processes of five, as address space randomization fell
+// (docs/performance.md).
 void* map_below_gap(std::size_t bytes, int fd) {
   constexpr std::size_t gap_bytes = std::size_t{32} << 20;
   void* const gap = sys::mmap(gap_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
