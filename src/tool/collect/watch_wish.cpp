@@ -47,9 +47,10 @@ void heed_wish(const segment_file& segment, std::uint32_t wish) {
 
 // The kernel is asked, and the lock not tried: who wants to watch may try it at the same moment.
 bool is_watched(const segment_file& segment) {
-  std::uint32_t on = 0;  // stays where a watcher was killed; and one that stopped keeps the lock
+  std::uint32_t on = 0;  // stays where a watcher was killed; not yet set where one has just begun
   static_assert(sizeof on == sizeof wire::watch_request::on);
-  if (!segment.read_at(request_offset + offsetof(wire::watch_request, on), &on, sizeof on) || on == 0) return false;
+  if (!segment.read_at(request_offset + offsetof(wire::watch_request, on), &on, sizeof on)) return false;
+  if (on == 0 && read_wish(segment).heeded % 2 == 0) return false;
   const auto locks = read_proc_file("/proc/locks", std::size_t{16} << 20);
   const auto inode = fmt::format(":{} ", segment.inode());
   std::istringstream lines(locks);
