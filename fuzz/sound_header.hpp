@@ -10,12 +10,14 @@
 
 namespace heapledger::fuzz {
 
+constexpr std::size_t page_bytes = 4096;
+
 template <class T>
-void place(wire::region& region, std::uint32_t& count, std::size_t& at, std::size_t pages) {
+void place(wire::region& region, std::uint32_t& count, std::size_t& at) {
   region.offset = at;
-  region.capacity = pages * 4096 / sizeof(T);
+  region.capacity = page_bytes / sizeof(T);
   count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, region.capacity));
-  at += pages * 4096;
+  at += page_bytes;
 }
 
 inline void repair(std::string& file) {
@@ -26,31 +28,31 @@ inline void repair(std::string& file) {
   header.version = wire::segment_version;
   header.header_size = wire::header_bytes;
   std::size_t at = wire::header_bytes;
-  place<wire::node>(header.nodes, header.node_count, at, 1);
-  place<wire::place>(header.places, header.place_count, at, 1);
-  place<wire::cell>(header.accounts, header.account_count, at, 1);
-  place<wire::account_key>(header.account_keys, header.account_count, at, 1);
-  place<wire::cell>(header.cells, header.cell_count, at, 1);
-  place<wire::thread>(header.threads, header.thread_count, at, 1);
-  place<wire::writer>(header.writers, header.writer_count, at, 1);
-  place<wire::module>(header.modules, header.module_count, at, 1);
-  place<char>(header.strings, header.string_bytes, at, 1);
-  place<wire::error>(header.errors, header.error_count, at, 1);
-  place<wire::scope>(header.scopes, header.scope_count, at, 1);
-  place<wire::marker>(header.markers, header.marker_count, at, 1);
-  place<char>(header.snapshots, header.snapshot_bytes, at, 1);
-  place<wire::pool_kind>(header.pool_kinds, header.pool_kind_count, at, 1);
-  place<wire::pool>(header.pools, header.pool_count, at, 1);
-  place<wire::pool_site>(header.pool_sites, header.pool_site_count, at, 1);
-  place<wire::freer>(header.freers, header.freer_count, at, 1);
-  place<wire::writer_book>(header.writer_books, header.writer_count, at, 1);
-  place<wire::writer_lifetimes>(header.writer_lifetimes, header.writer_count, at, 1);
-  place<wire::account_lifetimes>(header.account_lifetimes, header.account_count, at, 1);
+  place<wire::node>(header.nodes, header.node_count, at);
+  place<wire::place>(header.places, header.place_count, at);
+  place<wire::cell>(header.accounts, header.account_count, at);
+  place<wire::account_key>(header.account_keys, header.account_count, at);
+  place<wire::cell>(header.cells, header.cell_count, at);
+  place<wire::thread>(header.threads, header.thread_count, at);
+  place<wire::writer>(header.writers, header.writer_count, at);
+  place<wire::module>(header.modules, header.module_count, at);
+  place<char>(header.strings, header.string_bytes, at);
+  place<wire::error>(header.errors, header.error_count, at);
+  place<wire::scope>(header.scopes, header.scope_count, at);
+  place<wire::marker>(header.markers, header.marker_count, at);
+  place<char>(header.snapshots, header.snapshot_bytes, at);
+  place<wire::pool_kind>(header.pool_kinds, header.pool_kind_count, at);
+  place<wire::pool>(header.pools, header.pool_count, at);
+  place<wire::pool_site>(header.pool_sites, header.pool_site_count, at);
+  place<wire::freer>(header.freers, header.freer_count, at);
+  place<wire::writer_book>(header.writer_books, header.writer_count, at);
+  place<wire::writer_lifetimes>(header.writer_lifetimes, header.writer_count, at);
+  place<wire::account_lifetimes>(header.account_lifetimes, header.account_count, at);
   std::uint32_t none_read = 0;
-  place<std::uint32_t>(header.watch_marks, none_read, at, 1);
-  place<wire::watch_suspect>(header.watch_suspects, none_read, at, 1);
-  place<wire::watch_slot>(header.watch_slots, none_read, at, 1);
-  place<wire::watch_arm>(header.watch_arms, none_read, at, 1);
+  place<std::uint32_t>(header.watch_marks, none_read, at);
+  place<wire::watch_suspect>(header.watch_suspects, none_read, at);
+  place<wire::watch_slot>(header.watch_slots, none_read, at);
+  place<wire::watch_arm>(header.watch_arms, none_read, at);
   file.resize(std::max(file.size(), at));
   std::memcpy(file.data(), &header, sizeof header);
 }
