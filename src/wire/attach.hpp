@@ -1,0 +1,23 @@
+// What the tool calls in a program that runs already, after it has had the dynamic loader load the probe there
+// (docs/attach.md). Both functions are called in a thread that holds neither the loader's lock nor the allocator's.
+#pragma once
+
+#include <cstdint>
+
+namespace heapledger::wire {
+
+// int heapledger_attach(const char* settings): the probe's variables as in an environment, each NAME=VALUE\n.
+inline constexpr char attach_symbol[] = "heapledger_attach";
+// int heapledger_detach(): the program's calls reach its own allocator again. What was counted stays in the segment.
+inline constexpr char detach_symbol[] = "heapledger_detach";
+
+enum class attach_result : std::uint32_t {
+  done = 0,
+  already = 1,         // it keeps books, or does so no more: loaded at start, or attached before
+  no_place = 2,        // the segment cannot be made
+  foreign_loader = 3,  // the loader's scope does not look as we know it: nothing was changed
+  no_allocator = 4,    // none of its functions could be found
+  not_attached = 5,    // detach only
+};
+
+}  // namespace heapledger::wire
