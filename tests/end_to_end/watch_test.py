@@ -127,6 +127,17 @@ class Placing(WatchCase):
         self.assertEqual(self.tool("counters", account)["chosen"], 1)
         self.assertEqual(self.tool("answer")["refused_room"], 1)
 
+    def test_an_alignment_whatever_a_handler_asks_for(self):
+        """A handler comes at each instruction of an aligned allocation in turn, and makes one of another alignment."""
+        self.begin(under=[ledger.program("interrupted_steps")])
+        self.app("interrupted", 0)
+        account = self.account_of(5000, 1)
+        self.assertTrue(self.tool("suspect", account, 1, 100_000))
+        self.settle()
+        self.assertEqual(self.app("interrupted", 1), 0)
+        self.assertGreater(self.tool("counters", account)["placed"], 300)
+        self.assert_balanced(self.quit())
+
     def test_books_are_the_same(self):
         """With the watch on, the report's totals are what the program did."""
         def run(watched):

@@ -46,11 +46,12 @@ class Talker:
 
 
 class WatchCase(Case):
-    def begin(self, preload="", watch=True, **keywords):
-        """Starts the program, and the watch on it."""
+    def begin(self, preload="", watch=True, under=(), **keywords):
+        """Starts the program, by those `under` which it is to run, and the watch on it."""
         self.segment = self.path(f"segment-{len(os.listdir(self.path('.')))}.hlp")
-        environment = plain_environment({"LD_PRELOAD": (PROBE + " " + preload).strip(), "HEAPLEDGER_OUTPUT": self.segment})
-        self.app = Talker([program("watched")], env=environment, cwd=self.path("."), **keywords)
+        variables = {"LD_PRELOAD": (PROBE + " " + preload).strip(), "HEAPLEDGER_OUTPUT": self.segment}
+        command = [*under, "env", *(f"{name}={value}" for name, value in variables.items()), program("watched")]
+        self.app = Talker(command, env=plain_environment(), cwd=self.path("."), **keywords)
         self.addCleanup(self.app.end)
         self.app("beat")
         if watch:

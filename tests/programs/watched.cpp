@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -296,6 +297,26 @@ long stress_and_fork(std::size_t threads, long times, std::size_t forks) {
   return stress_errors;
 }
 
+// For interrupted_steps: aligned blocks of one place, while a handler comes at each instruction of an event in turn and
+// takes one of another alignment elsewhere. How many of the first are not aligned. `once`: one block, and nobody comes.
+volatile std::sig_atomic_t steps_are_done;
+void allocate_aligned(int) {
+  std::free(from_site<3>('p', 5000, 64));
+}
+long interrupted_aligned(const volatile bool& once) {
+  std::signal(SIGUSR1, allocate_aligned);
+  std::signal(SIGUSR2, [](int) { steps_are_done = 1; });
+  long bad = 0;
+  do {
+    if (!once) asm volatile("int3" ::: "memory");
+    void* block = from_site<2>('p', 5000, 512);
+    if (!once) asm volatile("int3" ::: "memory");
+    bad += reinterpret_cast<std::uintptr_t>(block) % 512 != 0;
+    std::free(block);
+  } while (!once && !steps_are_done);
+  return bad;
+}
+
 heapledger_scope entered = 0;
 char line[256];
 bool next_line() {
@@ -423,6 +444,9 @@ int main() {
     } else if (is("leave")) {
       heapledger_scope_enter(0);
       heapledger_scope_close(entered);
+    } else if (is("interrupted") && std::sscanf(line, "%*s %lu", &a) == 1) {
+      const volatile bool once = a == 0;  // or the compiler would make two loops, whose stacks differ
+      result = interrupted_aligned(once);
     } else if (is("scope_bytes")) {
       heapledger_usage usage{};
       heapledger_scope_usage(entered, 1, &usage);

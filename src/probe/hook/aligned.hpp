@@ -12,19 +12,33 @@ namespace heapledger::probe {
 // pages that are not so aligned; the program may never have asked for just that size, so it must not meet the defect.
 HL_COLD void* align_again(void* block, std::size_t alignment, std::size_t bytes);
 
-// The last block of this thread for which an alignment was asked: where a block goes to a slot of the leak watch, its
-// address alone would not say what it owes to chance.
+// Where a block goes to a slot of the leak watch, its address alone would not say what it owes to chance.
 struct aligned_request {
   const void* block;
   std::size_t alignment;
 };
-HL_INTERNAL extern constinit thread_local aligned_request last_aligned;
+HL_INTERNAL extern constinit thread_local aligned_request requested_alignment;
 
-HL_HOT void* aligned_block(void* block, std::size_t alignment, std::size_t bytes) {
-  last_aligned = {block, alignment};
-  return HL_LIKELY((reinterpret_cast<std::uintptr_t>(block) & (alignment - 1)) == 0)
-             ? block
-             : align_again(block, alignment, bytes);
-}
+// The block of this thread's event for which an alignment was asked, for as long as that event takes. A signal handler
+// that asks for one meanwhile leaves what it found.
+class aligned_event {
+ public:
+  explicit aligned_event(std::size_t alignment) : alignment_(alignment), before_(requested_alignment) {}
+  ~aligned_event() { requested_alignment = before_; }
+  aligned_event(const aligned_event&) = delete;
+  aligned_event& operator=(const aligned_event&) = delete;
+
+  // The same block, or another one in its place.
+  void* block(void* given, std::size_t bytes) const {
+    if (HL_UNLIKELY((reinterpret_cast<std::uintptr_t>(given) & (alignment_ - 1)) != 0))
+      given = align_again(given, alignment_, bytes);
+    requested_alignment = {given, alignment_};
+    return given;
+  }
+
+ private:
+  const std::size_t alignment_;
+  const aligned_request before_;
+};
 
 }  // namespace heapledger::probe

@@ -57,28 +57,32 @@ HL_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t each) {
 }
 
 HL_EXPORT int posix_memalign(void** out, std::size_t alignment, std::size_t bytes) {
+  const aligned_event event(alignment);
   void* block;
   const int result = next.posix_memalign(&block, alignment, with_tag(bytes));
   if (HL_UNLIKELY(result != 0)) return result;
-  void* const given = booked(aligned_block(block, alignment, bytes), bytes, HL_CALLER());
+  void* const given = booked(event.block(block, bytes), bytes, HL_CALLER());
   if (HL_UNLIKELY(given == nullptr)) return ENOMEM;
   *out = given;
   return 0;
 }
 
 HL_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  void* block = next.aligned_alloc(alignment, with_tag(bytes));
-  return booked(aligned_block(block, alignment, bytes), bytes, HL_CALLER());
+  const aligned_event event(alignment);
+  void* const block = next.aligned_alloc(alignment, with_tag(bytes));
+  return booked(event.block(block, bytes), bytes, HL_CALLER());
 }
 
 HL_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
-  void* block = next.memalign(alignment, with_tag(bytes));
-  return booked(aligned_block(block, alignment, bytes), bytes, HL_CALLER());
+  const aligned_event event(alignment);
+  void* const block = next.memalign(alignment, with_tag(bytes));
+  return booked(event.block(block, bytes), bytes, HL_CALLER());
 }
 
 HL_EXPORT void* valloc(std::size_t bytes) {
-  void* block = next.memalign(page_bytes, with_tag(bytes));
-  return booked(aligned_block(block, page_bytes, bytes), bytes, HL_CALLER());
+  const aligned_event event(page_bytes);
+  void* const block = next.memalign(page_bytes, with_tag(bytes));
+  return booked(event.block(block, bytes), bytes, HL_CALLER());
 }
 
 // A whole number of pages is usable, and the tag comes after them.
@@ -89,8 +93,9 @@ HL_EXPORT void* pvalloc(std::size_t bytes) {
     return nullptr;
   }
   rounded &= ~(page_bytes - 1);
-  void* block = next.memalign(page_bytes, with_tag(rounded));
-  return booked(aligned_block(block, page_bytes, rounded), bytes, HL_CALLER());
+  const aligned_event event(page_bytes);
+  void* const block = next.memalign(page_bytes, with_tag(rounded));
+  return booked(event.block(block, rounded), bytes, HL_CALLER());
 }
 
 HL_EXPORT std::size_t malloc_usable_size(void* block) {

@@ -40,19 +40,23 @@ HL_COLD void pass_delete(const char* name, Arguments... arguments) {
   behind(function, name)(arguments...);
 }
 
-HL_HOT void* fresh(std::size_t bytes) {
-  return allocate_tagged(next.operator_new, bytes);
-}
-HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
+HL_HOT void* fresh(std::size_t bytes, std::size_t alignment, const aligned_event& event) {
   if (HL_UNLIKELY(!next.cxx_direct)) return nullptr;
-  return aligned_block(next.memalign(alignment, with_tag(bytes)), alignment, bytes);
+  return event.block(next.memalign(alignment, with_tag(bytes)), bytes);
 }
 
 }  // namespace
 
-#define HL_NEW(symbol, kind, throws, parameters, request, ...)                         \
+#define HL_NEW(symbol, kind, throws, parameters, ...)                                  \
   HL_EXPORT void* symbol parameters {                                                  \
-    void* block = fresh request;                                                       \
+    void* block = allocate_tagged(next.operator_new, bytes);                           \
+    if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__); \
+    return book_block<kind, throws>(block, bytes, HL_CALLER());                        \
+  }
+#define HL_NEW_ALIGNED(symbol, kind, throws, parameters, ...)                          \
+  HL_EXPORT void* symbol parameters {                                                  \
+    const aligned_event event(align);                                                  \
+    void* block = fresh(bytes, align, event);                                          \
     if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__); \
     return book_block<kind, throws>(block, bytes, HL_CALLER());                        \
   }
@@ -65,16 +69,16 @@ HL_HOT void* fresh(std::size_t bytes, std::size_t alignment) {
 
 using nothrow = const void*;
 
-HL_NEW(_Znwm, single, true, (std::size_t bytes), (bytes), bytes)
-HL_NEW(_Znam, array, true, (std::size_t bytes), (bytes), bytes)
-HL_NEW(_ZnwmRKSt9nothrow_t, single, false, (std::size_t bytes, nothrow tag), (bytes), bytes, tag)
-HL_NEW(_ZnamRKSt9nothrow_t, array, false, (std::size_t bytes, nothrow tag), (bytes), bytes, tag)
-HL_NEW(_ZnwmSt11align_val_t, single, true, (std::size_t bytes, std::size_t align), (bytes, align), bytes, align)
-HL_NEW(_ZnamSt11align_val_t, array, true, (std::size_t bytes, std::size_t align), (bytes, align), bytes, align)
-HL_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, single, false, (std::size_t bytes, std::size_t align, nothrow tag),
-       (bytes, align), bytes, align, tag)
-HL_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, array, false, (std::size_t bytes, std::size_t align, nothrow tag),
-       (bytes, align), bytes, align, tag)
+HL_NEW(_Znwm, single, true, (std::size_t bytes), bytes)
+HL_NEW(_Znam, array, true, (std::size_t bytes), bytes)
+HL_NEW(_ZnwmRKSt9nothrow_t, single, false, (std::size_t bytes, nothrow tag), bytes, tag)
+HL_NEW(_ZnamRKSt9nothrow_t, array, false, (std::size_t bytes, nothrow tag), bytes, tag)
+HL_NEW_ALIGNED(_ZnwmSt11align_val_t, single, true, (std::size_t bytes, std::size_t align), bytes, align)
+HL_NEW_ALIGNED(_ZnamSt11align_val_t, array, true, (std::size_t bytes, std::size_t align), bytes, align)
+HL_NEW_ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, single, false, (std::size_t bytes, std::size_t align, nothrow tag),
+               bytes, align, tag)
+HL_NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, array, false, (std::size_t bytes, std::size_t align, nothrow tag),
+               bytes, align, tag)
 
 HL_DELETE(_ZdlPv, single, (void* block), block)
 HL_DELETE(_ZdaPv, array, (void* block), block)

@@ -11,8 +11,8 @@ namespace {
 
 std::uint64_t alignment_of(const void* block) {
   constexpr std::uint64_t plain = 16;
-  const std::uint64_t asked = last_aligned.alignment;
-  if (last_aligned.block != block || asked <= plain) return plain;
+  const std::uint64_t asked = requested_alignment.alignment;
+  if (requested_alignment.block != block || asked <= plain) return plain;
   const auto address = reinterpret_cast<std::uint64_t>(block);
   return (asked & (asked - 1)) == 0 ? asked : address & -address;  // some allocators round up what is no power of two
 }
