@@ -22,9 +22,11 @@
 #ifdef ASIO_VERSION
 #define HEAPLEDGER_ASIO_NAME asio
 #define HEAPLEDGER_ASIO ::asio
+#define HEAPLEDGER_ASIO_VERSION ASIO_VERSION
 #elif defined(BOOST_ASIO_VERSION)
 #define HEAPLEDGER_ASIO_NAME boost::asio
 #define HEAPLEDGER_ASIO ::boost::asio
+#define HEAPLEDGER_ASIO_VERSION BOOST_ASIO_VERSION
 #else
 #error "include <asio.hpp> or <boost/asio.hpp> before <heapledger/asio.hpp>"
 #endif
@@ -44,10 +46,14 @@ class scoped_executor {
       auto now = std::move(work);  // what it holds is destroyed in the scope, too
       std::move(now)();
     };
+#if HEAPLEDGER_ASIO_VERSION >= 102300
+    inner_.execute(std::move(in_scope));
+#else
     if constexpr (requires { inner_.execute(std::move(in_scope)); })
       inner_.execute(std::move(in_scope));
     else
-      HEAPLEDGER_ASIO::execution::execute(inner_, std::move(in_scope));  // before Asio 1.23
+      HEAPLEDGER_ASIO::execution::execute(inner_, std::move(in_scope));
+#endif
   }
 
   template <class Property>
@@ -64,12 +70,18 @@ class scoped_executor {
     return of(HEAPLEDGER_ASIO::prefer(inner_, wanted), scope_);
   }
 
-  const Inner& inner() const noexcept { return inner_; }
-  scope charged() const noexcept { return scope_; }
+  const Inner& inner() const noexcept {
+    return inner_;
+  }
+  scope charged() const noexcept {
+    return scope_;
+  }
   bool operator==(const scoped_executor& other) const noexcept {
     return inner_ == other.inner_ && scope_ == other.scope_;
   }
-  bool operator!=(const scoped_executor& other) const noexcept { return !(*this == other); }
+  bool operator!=(const scoped_executor& other) const noexcept {
+    return !(*this == other);
+  }
 
  private:
   template <class Other>
@@ -90,7 +102,7 @@ scoped_executor<Executor> scoped(Executor executor, scope in) {
 
 // A bound handler keeps what goes with its handler: a strand that it was bound to, its allocator, its cancellation
 // slot.
-#if (defined(ASIO_VERSION) && ASIO_VERSION >= 102200) || (defined(BOOST_ASIO_VERSION) && BOOST_ASIO_VERSION >= 102200)
+#if HEAPLEDGER_ASIO_VERSION >= 102200
 namespace HEAPLEDGER_ASIO_NAME {
 template <template <class, class> class Associator, class F, class Default>
 struct associator<Associator, ::heapledger::bound<F>, Default> {

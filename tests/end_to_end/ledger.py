@@ -4,6 +4,7 @@ HEAPLEDGER_BIN is the tool, HEAPLEDGER_PROGRAMS the folder of the test programs;
 environment of what is profiled.
 """
 
+import ctypes
 import glob
 import json
 import os
@@ -23,8 +24,18 @@ TIMEOUT = 300  # seconds: only ends what hangs
 BOOK_KEYS = ("allocations", "frees", "allocated_bytes", "freed_bytes")
 STACK_KEYS = BOOK_KEYS + ("temporaries",)
 
-# What libstdc++ of Debian 12 allocates when it is loaded: its pool for exceptions when memory is short.
-EMERGENCY_POOL_BYTES = 72704
+
+
+def emergency_pool_bytes():
+    """What libstdc++ allocates when it is loaded, for exceptions when memory is short: other objects from GCC 13 on."""
+    ctypes.CDLL("libstdc++.so.6")
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        file = next(line.split()[-1] for line in maps if "/libstdc++.so.6" in line)
+    with open(file, "rb") as library:
+        return 73728 if b"GLIBCXX_3.4.31\0" in library.read() else 72704
+
+
+EMERGENCY_POOL_BYTES = emergency_pool_bytes()
 
 
 def plain_environment(extra=None):

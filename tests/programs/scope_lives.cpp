@@ -302,8 +302,7 @@ void moved_out(unsigned rounds, unsigned) {
   blocks.reserve(count + 1);
   while (blocks.size() <= count) {
     free(take(8));  // the next stack is a step from this one
-    std::optional<enter> in;
-    if (blocks.size() == count) in.emplace(s);
+    const enter in(blocks.size() == count ? s : scope::current());
     blocks.push_back(take(300));
   }
   free(blocks.back());
