@@ -3,7 +3,8 @@
 //     heapledger::report_every(query, 1s, [](heapledger::scope s, heapledger::usage u) { gauge.set(u.live_bytes); });
 //
 // The last report says 0 live bytes, so that sums over scopes come back to what is really there. Intervals are above 0;
-// what was missed is not made up for. Reports are made by one thread of the program, which the first call starts,
+// what was missed is not made up for. What the callback refers to must live until the last report: of a scope that is
+// never closed, until the program ends. Reports are made by one thread of the program, which the first call starts,
 // outside of all scopes; they may ask for further reports, and must not throw. The thread ends when static objects are
 // destroyed, after the report that it is at. A child process has no such thread, and reports nothing. A program that
 // has an event loop may rather keep a report_schedule of its own and run it from a timer.

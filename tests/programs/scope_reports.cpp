@@ -133,8 +133,8 @@ void asking(unsigned, unsigned) {
 // A child process, which has no such thread, ends.
 void forked(unsigned, unsigned) {
   const scope query("query");
-  std::atomic<int> reports{0};
-  heapledger::report_every(query, 1ms, [&](scope, usage) { ++reports; });
+  static std::atomic<int> reports{0};  // the scope stays open, so reports are made until the program ends
+  heapledger::report_every(query, 1ms, [](scope, usage) { ++reports; });
   while (reports == 0) std::this_thread::yield();
   const pid_t child = fork();
   if (child == 0) {
