@@ -19,7 +19,7 @@ OURS = ["single", "single+checks", "single+fill", "thread_cached", "thread_cache
 SUBJECTS = [(name, name, None) for name in OURS] + [
     ("glibc", "malloc", None),
     ("jemalloc", "malloc", "libjemalloc.so.2"),
-    ("mimalloc", "malloc", "libmimalloc.so.2.0"),
+    ("mimalloc", "malloc", "libmimalloc.so.[0-9]"),
     ("tcmalloc", "malloc", "libtcmalloc_minimal.so.4"),
     ("boost::pool", "boost_pool", None),
     ("boost::singleton_pool", "boost_singleton_pool", None),
@@ -36,9 +36,10 @@ def run(program, subject, library, rounds):
     """By (size, threads, frees, order), nanoseconds. None where it cannot run here."""
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     if library:
-        if not (LIBRARIES / library).exists():
+        found = sorted(LIBRARIES.glob(library))
+        if not found:
             return None
-        environment["LD_PRELOAD"] = str(LIBRARIES / library)
+        environment["LD_PRELOAD"] = str(found[0])
     done = subprocess.run([program, subject, str(rounds)], env=environment, capture_output=True, text=True)
     if done.returncode == 2:
         return None

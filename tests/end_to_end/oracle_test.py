@@ -55,7 +55,7 @@ class Oracle(ledger.Case):
         # Each thread has a table with 16 bytes for every module with thread-local storage: the counter is one more.
         own = 16 * threads
         def adjust(books, ranges, *more):
-            self.assertIn(ranges, (-1, 0, 1))
+            self.assertLessEqual(abs(ranges), 3)
             for key, each in (("allocations", 1), ("live_blocks", 1), ("allocated_bytes", layout_block_bytes),
                               ("live_bytes", layout_block_bytes), *more):
                 books[key] -= ranges * each
@@ -141,7 +141,7 @@ class Oracle(ledger.Case):
         self.agree(command, peak=False, valgrind_options=["--aspace-minaddr=0x60000000"])
 
     def test_xz(self):
-        self.agree(["/usr/bin/xz", "-6", "-k", "-c", "/usr/bin/xz"])
+        self.agree(["/usr/bin/xz", "-6", "-T1", "-k", "-c", "/usr/bin/xz"])
 
     def test_xz_with_a_thread(self):
         self.agree(["/usr/bin/xz", "-T2", "-6", "-k", "-c", "/usr/bin/xz"], threads=1)
