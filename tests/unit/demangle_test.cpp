@@ -26,6 +26,9 @@ INSTANTIATE_TEST_SUITE_P(
                     example{"_ZN12_GLOBAL__N_13fooEv", "(anonymous namespace)::foo()"},
                     example{"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const"},
                     example{"_Znwm", "operator new(unsigned long)"},
+                    // A requires-clause that not every demangler reads, or none.
+                    example{"_ZNSt4pairIPiiEC2EvQaa26is_default_constructible_vIT_E26is_default_constructible_vIT0_E",
+                            "std::pair<int*, int>::pair()"},
                     // Looks like Rust, but what ends it is no hash.
                     example{"_ZN3foo17h0123456789abcdeg", "_ZN3foo17h0123456789abcdeg"},
                     example{"_ZN3foo17h0123456789abcdegEv", "foo::h0123456789abcdeg()"}));

@@ -15,12 +15,26 @@ namespace {
 // Real names of the heaviest template libraries stay below; the estimate is far above what they expand to.
 constexpr std::uint64_t bound_limit_bytes = std::uint64_t{1} << 30;
 
-std::string demangle_cpp(std::string_view name) {
+std::string demangle_whole(std::string_view name) {
   if (symbols::demangled_bound_bytes(name) > bound_limit_bytes) return {};
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), std::free);
   return status == 0 && text ? std::string(text.get()) : std::string();
+}
+
+// A requires-clause at the end, Q in the mangling, is newer than many a library's demangler, and that of GCC 14 cannot
+// read what its own compiler makes of members. The function's name is what stands before it.
+std::string demangle_cpp(std::string_view name) {
+  std::string text = demangle_whole(name);
+  constexpr int most_clauses = 8;
+  std::size_t clause = name.size();
+  for (int tries = 0; text.empty() && tries < most_clauses; ++tries) {
+    clause = name.rfind('Q', clause - 1);
+    if (clause == std::string_view::npos || clause < 3) break;
+    text = demangle_whole(name.substr(0, clause));
+  }
+  return text;
 }
 
 }  // namespace
