@@ -16,8 +16,10 @@ enum class attach_result : std::uint32_t {
   already = 1,         // it keeps books, or does so no more: loaded at start, or attached before
   no_place = 2,        // the segment cannot be made
   foreign_loader = 3,  // the loader's scope does not look as we know it: nothing was changed
-  no_allocator = 4,    // none of its functions could be found
+  no_allocator = 4,    // a function of it could not be found
   not_attached = 5,    // detach only
+  own_allocator = 6,   // the program itself defines malloc or one of its kind: its own calls cannot be seen
+  fixed_words = 7,     // memory in which the loader has bound functions cannot be written: nothing was changed
 };
 
 }  // namespace heapledger::wire

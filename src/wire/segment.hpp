@@ -288,7 +288,8 @@ static_assert(sizeof(fold_journal) == 192);
 inline constexpr std::size_t fold_stripes = 32;
 
 enum class stacks_mode : std::uint32_t { dwarf, frame_pointer, off };
-enum class lifecycle : std::uint32_t { running = 1, exited = 2 };  // exited: destructors ran; a kill leaves `running`
+// exited: destructors ran; a kill leaves `running`. detached: nothing is booked any more, and the process goes on.
+enum class lifecycle : std::uint32_t { running = 1, exited = 2, detached = 3 };
 
 struct check_result {  // self-check mode: every stack walked a second time by an independent unwinder
   std::uint64_t stacks;
@@ -304,7 +305,7 @@ struct segment_header {
   std::uint32_t parent_pid;
   std::uint64_t start_realtime_ns;
   std::uint64_t start_monotonic_ns;
-  std::uint64_t end_monotonic_ns;  // when destructors ran; 0 before
+  std::uint64_t end_monotonic_ns;  // when destructors ran, or the probe was detached; 0 before
   stacks_mode stacks;
   std::uint32_t depth_limit;  // 0 is none
   lifecycle state;
@@ -361,6 +362,10 @@ struct segment_header {
 
   watch_request watch_asked;
   watch_answer watch;
+
+  // 0: the books began with the process. Else its age when they began, or when its parent's did: blocks from before are
+  // not in them, and their frees are loss::foreign_frees.
+  std::uint64_t attached_after_ns;
 };
 static_assert(sizeof(segment_header) <= header_bytes);
 

@@ -32,7 +32,8 @@ books* make_books() {
   auto* own = reinterpret_cast<books*>(memory);
   own->id = own->writer_id = id + 1;
   // Before the new books have an account; whoever frees a block of it learned of the block later.
-  __atomic_store_n(&sole_writer, id == 0 && !scopes_in_use ? own->id : no_sole_writer, __ATOMIC_RELEASE);
+  __atomic_store_n(&sole_writer, id == 0 && !scopes_in_use && !settings.foreign_blocks ? own->id : no_sole_writer,
+                   __ATOMIC_RELEASE);
   own->writer = &segment.writers[id];
   own->peak_mark = id == 0 ? 0 : INT64_MAX;
   if (id == 1) header.threaded = 1;

@@ -8,6 +8,7 @@ namespace heapledger::probe {
 struct registry_options {
   std::uint32_t depth_limit = 0;
   wire::stacks_mode stacks = wire::stacks_mode::dwarf;
+  bool foreign_blocks = false;  // many: what looks like a tag is looked at twice
 };
 
 void reset_registry(const registry_options& options);

@@ -14,7 +14,7 @@ namespace {
 HL_COLD void leave_unbooked(void* block) {
   const std::size_t usable = usable_size(block);
   if (usable >= tag_bytes && usable < large_usable_bytes) tag_word(block, usable) = 0;
-  count_loss(wire::loss::unbooked);
+  count_unbooked();
 }
 
 // Every stack against another unwinder's, and what is known by its end against the walk.

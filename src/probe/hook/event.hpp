@@ -47,6 +47,16 @@ HL_COLD void publish_and_free(books* own, void* block);
 [[nodiscard]] void* book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame_state& caller,
                                   bool reallocated);
 
+// Whether there is such an account.
+inline bool known_account(std::uint32_t account) {
+  return segment.header != nullptr && account < __atomic_load_n(&segment.header->account_count, __ATOMIC_ACQUIRE);
+}
+
+// Nothing is lost that comes after the end of the books.
+inline void count_unbooked() {
+  if (!state.detached) count_loss(wire::loss::unbooked);
+}
+
 // Books the free of a block, whatever its size and the state of its tag. False: not the next allocator's, and must not
 // be passed on.
 bool release(books& own, void* block, block_kind by);

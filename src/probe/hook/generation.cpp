@@ -51,6 +51,7 @@ HL_COLD void loader_freed() {
   forget_paths();
   forget_pool_paths();
   lock_guard held(generation_lock);
+  if (process.generation == 0) return;
   code_generation = ++last_generation;
   __atomic_store_n(&process.generation, last_generation, __ATOMIC_RELEASE);
 }
@@ -58,7 +59,13 @@ HL_COLD void loader_freed() {
 HL_COLD void forget_recent_accounts() {
   if (process.generation == 0) return;  // a forked child that has not begun its books
   lock_guard held(generation_lock);
+  if (process.generation == 0) return;
   __atomic_store_n(&process.generation, ++last_generation, __ATOMIC_RELEASE);
+}
+
+void end_generation() {
+  lock_guard held(generation_lock);
+  __atomic_store_n(&process.generation, 0, __ATOMIC_RELEASE);
 }
 
 }  // namespace heapledger::probe

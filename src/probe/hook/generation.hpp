@@ -11,6 +11,7 @@ void reset_generations();  // after fork: the lock may be held by a thread that 
 
 // The first of a process: from now on events are booked.
 void start_generation();
+void end_generation();  // from now on none are
 
 // Brings the books of this thread to the process's generation; they forget what it made untrue.
 void catch_up(books& own);

@@ -27,11 +27,21 @@ void on_signal(int) {
 
 }  // namespace
 
+constinit int signal_taken = 0;
+constinit struct sigaction action_before = {};
+
 void snapshot_at(int signal) {
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
-  sigaction(signal, &action, nullptr);
+  if (sigaction(signal, &action, &action_before) == 0) signal_taken = signal;
+}
+
+void end_snapshots() {
+  struct sigaction now {};
+  if (signal_taken == 0 || sigaction(signal_taken, nullptr, &now) != 0 || now.sa_handler != on_signal) return;
+  sigaction(signal_taken, &action_before, nullptr);
+  signal_taken = 0;
 }
 
 }  // namespace heapledger::probe

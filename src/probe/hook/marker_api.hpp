@@ -5,5 +5,6 @@
 namespace heapledger::probe {
 
 void snapshot_at(int signal);
+void end_snapshots();  // what the program had for that signal, if it still has ours
 
 }  // namespace heapledger::probe

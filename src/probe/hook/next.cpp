@@ -6,6 +6,7 @@
 
 #include "probe/base/attributes.hpp"
 #include "probe/hook/block.hpp"
+#include "probe/hook/late.hpp"
 #include "probe/hook/process.hpp"
 
 extern "C" void* __libc_malloc(std::size_t);
@@ -63,7 +64,8 @@ constinit std::size_t bootstrap_used = 0;
 // malloc_usable_size for blocks from every kind of bin, and from mmap.
 bool chunk_sizes_agree(const next_allocator& with) {
   // Under valgrind it is not glibc's whatever its address says, and reading there is an error to report.
-  if (with.malloc != __libc_malloc || dlsym(RTLD_DEFAULT, "_vgnU_freeres") != nullptr) return false;
+  if (with.malloc != __libc_malloc) return false;
+  if (!is_late() && dlsym(RTLD_DEFAULT, "_vgnU_freeres") != nullptr) return false;
   constexpr std::size_t sizes[] = {0, 1, 24, 25, 100, 1032, 1033, 5000, 70'000, 300'000};
   for (const std::size_t bytes : sizes) {
     void* block = with.malloc(bytes);
@@ -84,11 +86,11 @@ bool ours(const char* name) {
 
 // The forms that every other form falls back to, by the standard. A program that replaces one of them expects the
 // others to call it.
-bool no_operator_replaced() {
+bool no_operator_replaced(const next_allocator& with) {
   constexpr const char* names[] = {"_Znwm",   "_Znam",  "_ZnwmRKSt9nothrow_t",  "_ZnwmSt11align_val_t", "_ZdlPv",
                                    "_ZdlPvm", "_ZdaPv", "_ZdlPvSt11align_val_t"};
   for (const char* name : names)
-    if (!ours(name)) return false;
+    if (is_late() ? is_replaced(name, reinterpret_cast<void*>(with.malloc)) : !ours(name)) return false;
   return true;
 }
 
@@ -108,7 +110,7 @@ bool find_next_allocator() {
       found.memalign == nullptr || found.aligned_alloc == nullptr || found.posix_memalign == nullptr ||
       found.usable_size == nullptr)
     return false;
-  if (found.cxx_direct = no_operator_replaced(); found.cxx_direct) {
+  if (found.cxx_direct = no_operator_replaced(found); found.cxx_direct) {
     found.operator_new = found.malloc;
     found.deletes_from = 1;
   }
@@ -117,8 +119,13 @@ bool find_next_allocator() {
   return true;
 }
 
+void* next_definition(const char* name) {
+  return is_late() ? late_next(name) : dlsym(RTLD_NEXT, name);
+}
+
 void* next_symbol(const char* name) {
-  if (void* found = dlsym(RTLD_NEXT, name); found != nullptr) return found;
+  void* const next = is_late() ? their_definition(name) : dlsym(RTLD_NEXT, name);
+  if (next != nullptr) return next;
   // A C program whose plugin brought libstdc++ in: it is not in the global scope.
   void* library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return nullptr;

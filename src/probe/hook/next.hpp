@@ -3,8 +3,6 @@
 
 #include "probe/base/attributes.hpp"
 
-#include <dlfcn.h>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -33,9 +31,10 @@ HL_INTERNAL extern next_allocator next;
 bool find_next_allocator();
 
 // The definition behind ours of a C function; nullptr where there is none.
+void* next_definition(const char* name);
 template <class Function>
 void look_up_next(Function*& out, const char* name) {
-  out = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+  out = reinterpret_cast<Function*>(next_definition(name));
 }
 
 // The definition behind ours of a mangled C++ name, or nullptr.

@@ -12,8 +12,16 @@
 namespace heapledger::probe {
 namespace {
 
+// What there is instead of an environment: strings, one behind the other, and an empty one.
+constinit char given_text[8192] = {};
+
 const char* variable(const char* name) {
   const std::size_t length = std::strlen(name);
+  if (given_text[0] != 0) {
+    for (const char* entry = given_text; *entry != 0; entry += std::strlen(entry) + 1)
+      if (std::strncmp(entry, name, length) == 0 && entry[length] == '=') return entry + length + 1;
+    return nullptr;
+  }
   for (char** entry = initial_environment(); *entry != nullptr; ++entry)
     if (std::strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
   return nullptr;
@@ -136,6 +144,23 @@ void read_options(options& out) {
   }
   if (const char* only = variable("HEAPLEDGER_ONLY"); only != nullptr && *only != 0)
     out.selected = matches_any(only, out.program);
+}
+
+bool read_options(options& out, const char* given) {
+  const std::size_t bytes = std::strlen(given);
+  if (bytes + 4 > sizeof given_text) return false;
+  std::memset(given_text, 0, sizeof given_text);
+  char* to = given_text;
+  *to++ = '=';  // the environment is not asked, even where nothing is given
+  *to++ = 0;
+  for (const char* at = given; *at != 0; ++at)
+    if (*at != '\n')
+      *to++ = *at;
+    else if (to[-1] != 0)
+      *to++ = 0;
+  out = {};
+  read_options(out);
+  return true;
 }
 
 bool segment_path(const options& from, unsigned attempt, char* path) {

@@ -27,6 +27,9 @@ struct options {
 
 void read_options(options& out);
 
+// Of these, each NAME=VALUE\n, instead of the environment. False: more than there is room for.
+bool read_options(options& out, const char* given);
+
 // Writes the name of the attempt-th segment file to try into `out` (path_capacity bytes); false when it does not fit.
 bool segment_path(const options& from, unsigned attempt, char* out);
 

@@ -1,6 +1,7 @@
 #include "probe/hook/process.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/auxv.h>
@@ -22,10 +23,13 @@
 #include "probe/hook/exec.hpp"
 #include "probe/hook/generation.hpp"
 #include "probe/hook/initial_stack.hpp"
+#include "probe/hook/late.hpp"
+#include "probe/hook/late_books.hpp"
 #include "probe/hook/lifetime.hpp"
 #include "probe/hook/marker_api.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
+#include "probe/hook/process_age.hpp"
 #include "probe/hook/self_check.hpp"
 #include "probe/hook/shown_environment.hpp"
 #include "probe/hook/thread_books.hpp"
@@ -34,6 +38,7 @@
 #include "probe/publish/modules.hpp"
 #include "probe/publish/stack_tree.hpp"
 #include "probe/scope/slots.hpp"
+#include "probe/watch/control.hpp"
 #include "probe/watch/watch.hpp"
 
 namespace heapledger::probe {
@@ -42,10 +47,12 @@ constinit process_state state;
 
 namespace {
 
-enum class stage : std::uint32_t { untouched, beginning, keeping, off };
+// waiting: loaded late, for somebody to attach.
+enum class stage : std::uint32_t { untouched, waiting, beginning, keeping, off };
 constinit std::uint32_t current_stage = static_cast<std::uint32_t>(stage::untouched);
 constinit int beginning_tid = 0;
 constinit options chosen;
+constinit std::uint64_t attached_after_ns = 0;
 
 constexpr unsigned inherited_limit = 8;
 constinit std::uint64_t inherited_keys[inherited_limit] = {};
@@ -63,16 +70,37 @@ void draw_key() {
   state.tag_key = (seed ^ seed >> 29) * 0xbf58476d1ce4e5b9u;
 }
 
+constexpr std::size_t command_limit = 64 * 1024;
+
+// A program that has run for a while may have put something else where its arguments were.
+void publish_command_of_kernel() {
+  wire::segment_header& header = *segment.header;
+  void* const room = own_map(command_limit);
+  if (room == nullptr) return;
+  auto* const text = static_cast<char*>(room);
+  const int file = sys::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+  const long bytes = file >= 0 ? sys::read(file, text, command_limit) : 0;
+  if (file >= 0) sys::close(file);
+  if (bytes > 0) {
+    header.command_bytes = static_cast<std::uint32_t>(text[bytes - 1] == 0 ? bytes - 1 : bytes);
+    header.command = publish_string(text, header.command_bytes);
+  }
+  own_unmap(room, command_limit);
+}
+
 void publish_process() {
   wire::segment_header& header = *segment.header;
   header.exe = publish_string(chosen.exe, std::strlen(chosen.exe));
+  if (state.attached) {
+    header.attached_after_ns = attached_after_ns;
+    return publish_command_of_kernel();
+  }
   char** arguments = initial_arguments();
   if (const std::uint64_t count = initial_argument_count(); count != 0 && count < 100'000) {
     const char* last = arguments[count - 1];
     const std::size_t bytes = last + std::strlen(last) - arguments[0];
-    constexpr std::size_t limit = 64 * 1024;
-    header.command = publish_string(arguments[0], bytes < limit ? bytes : limit);
-    header.command_bytes = static_cast<std::uint32_t>(bytes < limit ? bytes : limit);
+    header.command = publish_string(arguments[0], bytes < command_limit ? bytes : command_limit);
+    header.command_bytes = static_cast<std::uint32_t>(bytes < command_limit ? bytes : command_limit);
   }
 }
 
@@ -100,7 +128,7 @@ bool open_books(bool forked, bool in_event) {
   reset_markers();
   reset_lifetimes();
   modules.reset();
-  reset_registry({chosen.depth_limit, chosen.stacks});
+  reset_registry({chosen.depth_limit, chosen.stacks, state.attached});
   reset_scopes(!in_event);
   peak_epoch = 0;
   publish_process();
@@ -134,6 +162,32 @@ bool begin_forked() {
   return true;
 }
 
+void heed_options() {
+  state.stacks_off = chosen.stacks == wire::stacks_mode::off;
+  state.check = chosen.check && !state.stacks_off;
+  choose_lifetimes(chosen.lifetimes);
+  state.direct = next.glibc && !state.check && !state.stacks_off && !state.lifetimes;
+  state.flat = next.glibc && state.stacks_off && !state.lifetimes;
+  state.free_direct = next.glibc && !state.lifetimes;
+  draw_key();
+  find_loader();
+}
+
+// Once there are books.
+void keep_books() {
+  start_fork_handlers();
+  pthread_atfork(nullptr, nullptr, leave_parents_event);
+  start_generation();
+  set(stage::keeping);
+}
+
+void end_header(wire::lifecycle how) {
+  wire::segment_header& header = *segment.header;
+  header.end_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
+  header.private_bytes = own_bytes();
+  header.state = how;
+}
+
 }  // namespace
 
 void leave_parents_event() {
@@ -153,31 +207,76 @@ HL_COLD void begin() {
     return;
   }
   beginning_tid = sys::gettid();
+  if (came_late()) {
+    be_late();
+    if (!find_next_allocator()) __builtin_trap();
+    return set(stage::waiting);
+  }
   if (!find_next_allocator()) __builtin_trap();
   read_options(chosen);
-  state.stacks_off = chosen.stacks == wire::stacks_mode::off;
-  state.check = chosen.check && !state.stacks_off;
-  choose_lifetimes(chosen.lifetimes);
-  state.direct = next.glibc && !state.check && !state.stacks_off && !state.lifetimes;
-  state.flat = next.glibc && state.stacks_off && !state.lifetimes;
-  state.free_direct = next.glibc && !state.lifetimes;
-  draw_key();
-  find_loader();
+  heed_options();
   if (!chosen.selected || !await_thread_ends() || !open_books(false, false)) {
     if (chosen.selected && chosen.wished) complain_of_place(chosen);
     drop_segment();
     set(stage::off);
     return;
   }
-  start_fork_handlers();
-  pthread_atfork(nullptr, nullptr, leave_parents_event);
-  start_generation();
-  set(stage::keeping);
+  keep_books();
+}
+
+bool begin_attaching() {
+  std::uint32_t expected = static_cast<std::uint32_t>(stage::waiting);
+  return __atomic_compare_exchange_n(&current_stage, &expected, static_cast<std::uint32_t>(stage::beginning), false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+void give_up_attaching() {
+  state.attached = false;
+  set(stage::waiting);
+}
+
+bool keep_late_books(const char* settings) {
+  if (!read_options(chosen, settings)) return false;
+  state.attached = true;
+  attached_after_ns = process_age_ns();
+  heed_options();
+  if (!await_thread_ends() || !open_books(false, false)) {
+    drop_segment();
+    return false;
+  }
+  start_shown_environment();
+  if (state.check) start_self_check();
+  keep_books();
+  if (chosen.snapshot_signal != 0) snapshot_at(chosen.snapshot_signal);
+  return true;
+}
+
+bool end_late_books() {
+  if (!state.attached || now() != stage::keeping) return false;
+  state.detached = true;
+  std::uint32_t expected = static_cast<std::uint32_t>(stage::keeping);
+  if (!__atomic_compare_exchange_n(&current_stage, &expected, static_cast<std::uint32_t>(stage::off), false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    return false;
+  end_snapshots();
+  if (process.generation == 0) return true;  // of a forked child that has had no event
+  {
+    const lock_guard held(watch_lock);
+    stop_watch();
+  }
+  end_generation();
+  end_header(wire::lifecycle::detached);
+  return true;
+}
+
+bool blocks_in_slots() {
+  return window.bytes != 0;
 }
 
 HL_COLD books* find_books(const void* at) {
   switch (now()) {
     case stage::off:
+    case stage::waiting:
     case stage::beginning:
       return nullptr;
     case stage::untouched:
@@ -201,6 +300,7 @@ namespace {
 [[gnu::constructor(101)]] void on_load() {
   begin();
   start_exec();
+  if (now() == stage::waiting) return;  // the environment is the program's own
   start_environment(chosen.follow);
   start_shown_environment();
   if (now() == stage::keeping && state.check) start_self_check();
@@ -208,11 +308,7 @@ namespace {
 }
 
 [[gnu::destructor(101)]] void on_exit() {
-  if (now() != stage::keeping || process.generation == 0) return;
-  wire::segment_header& header = *segment.header;
-  header.end_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
-  header.private_bytes = own_bytes();
-  header.state = wire::lifecycle::exited;
+  if (now() == stage::keeping && process.generation != 0) end_header(wire::lifecycle::exited);
 }
 
 }  // namespace

@@ -31,8 +31,12 @@ bool release_large(books& own, void* block, block_kind by) {
   return true;
 }
 
-bool known_account(std::uint32_t account) {
-  return segment.header != nullptr && account < __atomic_load_n(&segment.header->account_count, __ATOMIC_ACQUIRE);
+// Of a tag whose code is broken.
+bool size_is_known(const tag& found, std::size_t usable) {
+  const std::size_t room = usable - tag_bytes;
+  const std::size_t largest_glibc_slack = 16 + state.trailer_bytes;
+  const std::size_t largest_slack = next.glibc && largest_glibc_slack < room ? largest_glibc_slack : room;
+  return found.slack_without_byte_0() <= largest_slack && known_account(found.account());
 }
 
 // The program wrote past the end of its block. Byte 0 alone broken, the size and the account are still right;
@@ -41,10 +45,7 @@ void release_overwritten(books& own, void* block, std::size_t usable, const tag 
   std::uint32_t account = found.account();
   std::size_t slack = found.slack_without_byte_0();
   const std::size_t room = usable - tag_bytes;
-  const std::size_t largest_glibc_slack = 16 + state.trailer_bytes;
-  const std::size_t largest_slack = next.glibc && largest_glibc_slack < room ? largest_glibc_slack : room;
-  const bool size_known = slack <= largest_slack && known_account(account);
-  if (!size_known) {
+  if (!size_is_known(found, usable)) {
     count_loss(wire::loss::overflow_size);
     slack = 0;
     if (!known_account(account)) account = 0;
@@ -52,6 +53,12 @@ void release_overwritten(books& own, void* block, std::size_t usable, const tag 
   report_error(wire::error_kind::overflow, account);
   if (state.lifetimes) lose_life(own);  // what came through to the tag came through the time of birth
   book_free(own, account, block, room - slack);
+}
+
+// In a program in which we were not from the start, most of what was never tagged is freed: of so many words one may
+// read like a tag by chance. It would not name an account that there is.
+bool believable(const tag& found) {
+  return HL_LIKELY(!state.attached) || known_account(found.account());
 }
 
 bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
@@ -62,17 +69,17 @@ bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
   std::uint64_t& word = tag_word(block, usable);
   const tag found(word, block, state.tag_key);
   std::size_t bytes;
-  if (found.intact(usable, bytes)) {
+  if (found.intact(usable, bytes) && believable(found)) {
     report_error(wire::error_kind::mismatch, found.account());
     if (state.lifetimes) end_life(own, found.account(), block, usable, bytes);
     book_free(own, found.account(), block, bytes);
     word = ~word;
-  } else if (const tag freed(~word, block, state.tag_key); freed.intact(usable, bytes)) {
+  } else if (const tag freed(~word, block, state.tag_key); freed.intact(usable, bytes) && believable(freed)) {
     report_error(wire::error_kind::double_free, freed.account());
     // the allocator does what it would do without us
   } else if (inherited_tag(block, usable, bytes)) {
     inherited(bytes);
-  } else if (found.recognized()) {
+  } else if (found.recognized() && (!state.attached || size_is_known(found, usable))) {
     release_overwritten(own, block, usable, found);
     word = ~tag::make(block, state.tag_key, 0, 0, by);
   } else {
@@ -94,7 +101,7 @@ bool release(books& own, void* block, block_kind by) {
   if (is_cut_off(word)) return foreign();
   const tag found(word, block, state.tag_key);
   std::size_t bytes;
-  if (HL_UNLIKELY(!found.good(by, usable, bytes))) return release_odd(own, block, usable, by);
+  if (HL_UNLIKELY(!found.good(by, usable, bytes) || !believable(found))) return release_odd(own, block, usable, by);
   word = ~word;
   if (HL_UNLIKELY(state.lifetimes)) end_life(own, found.account(), block, usable, bytes);
   book_free(own, found.account(), block, bytes);
@@ -120,7 +127,7 @@ HL_COLD void free_first(void* block) {
     else if (is_bootstrap(block))
       pass_on = false;
     else
-      count_loss(wire::loss::unbooked);
+      count_unbooked();
   }
   if (pass_on) next.free(block);
 }

@@ -27,7 +27,8 @@ class withdrawal {
     if (HL_LIKELY(event && usable_ < large_usable_bytes && !is_cut_off(tag_word(block, usable_)))) {
       word_ = tag_word(block, usable_);
       const tag found(word_, block, state.tag_key);
-      if (HL_LIKELY(found.good(block_kind::from_malloc, usable_, bytes_))) {
+      const bool may_be_chance = HL_UNLIKELY(state.attached) && !known_account(found.account());
+      if (HL_LIKELY(found.good(block_kind::from_malloc, usable_, bytes_) && !may_be_chance)) {
         what_ = small;
         account_ = found.account();
         tag_word(block, usable_) = ~word_;
@@ -79,7 +80,7 @@ class withdrawal {
     if (event)
       release(*event, block_, block_kind::from_malloc);
     else
-      count_loss(wire::loss::unbooked);
+      count_unbooked();
   }
 
   void* block_;

@@ -90,7 +90,9 @@ bool abandoned(const books& own, const void* at) {
 }  // namespace
 
 bool await_thread_ends() {
-  return pthread_key_create(&exit_key, on_thread_exit) == 0;
+  static constinit bool awaited = false;
+  if (!awaited) awaited = pthread_key_create(&exit_key, on_thread_exit) == 0;
+  return awaited;
 }
 
 void leave_books() {

@@ -65,7 +65,8 @@ process_info to_process(const segment_copy& segment) {
   info.exe = segment.text(header.exe);
   info.command = arguments(segment);
   info.start_realtime_ns = as_ns(header.start_realtime_ns);
-  info.duration_ns = since_start(header, exited ? header.end_monotonic_ns : last_mentioned_ns(segment));
+  const bool ended = exited || header.state == wire::lifecycle::detached;
+  info.duration_ns = since_start(header, ended ? header.end_monotonic_ns : last_mentioned_ns(segment));
   info.ended = exited ? ending::exited : ending::lost;
   info.forked = header.forked != 0;
   info.stacks = stacks_name(header.stacks);

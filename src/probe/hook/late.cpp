@@ -1,0 +1,166 @@
+#include "probe/hook/late.hpp"
+
+#include <cstring>
+
+#include "probe/base/attributes.hpp"
+#include "probe/loader/image.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+constinit bool late = false;
+constinit loader_scope scope;
+
+enum class name_kind { allocates, releases, makes, deletes, other };
+
+struct hooked_name {
+  const char* name;
+  name_kind kind;
+};
+
+// `other`: bound to us by those who call them for the first time while we are there, and not before.
+constexpr hooked_name hooked[] = {
+    {"malloc", name_kind::allocates},
+    {"calloc", name_kind::allocates},
+    {"posix_memalign", name_kind::allocates},
+    {"aligned_alloc", name_kind::allocates},
+    {"memalign", name_kind::allocates},
+    {"valloc", name_kind::allocates},
+    {"pvalloc", name_kind::allocates},
+    {"realloc", name_kind::releases},
+    {"reallocarray", name_kind::releases},
+    {"free", name_kind::releases},
+    {"malloc_usable_size", name_kind::releases},
+    {"free_sized", name_kind::releases},
+    {"free_aligned_sized", name_kind::releases},
+    {"cfree", name_kind::releases},
+    {"_Fork", name_kind::releases},  // a child must have memory where its blocks are
+    {"_Znwm", name_kind::makes},
+    {"_Znam", name_kind::makes},
+    {"_ZnwmRKSt9nothrow_t", name_kind::makes},
+    {"_ZnamRKSt9nothrow_t", name_kind::makes},
+    {"_ZnwmSt11align_val_t", name_kind::makes},
+    {"_ZnamSt11align_val_t", name_kind::makes},
+    {"_ZnwmSt11align_val_tRKSt9nothrow_t", name_kind::makes},
+    {"_ZnamSt11align_val_tRKSt9nothrow_t", name_kind::makes},
+    {"_ZdlPv", name_kind::deletes},
+    {"_ZdaPv", name_kind::deletes},
+    {"_ZdlPvm", name_kind::deletes},
+    {"_ZdaPvm", name_kind::deletes},
+    {"_ZdlPvRKSt9nothrow_t", name_kind::deletes},
+    {"_ZdaPvRKSt9nothrow_t", name_kind::deletes},
+    {"_ZdlPvSt11align_val_t", name_kind::deletes},
+    {"_ZdaPvSt11align_val_t", name_kind::deletes},
+    {"_ZdlPvmSt11align_val_t", name_kind::deletes},
+    {"_ZdaPvmSt11align_val_t", name_kind::deletes},
+    {"_ZdlPvSt11align_val_tRKSt9nothrow_t", name_kind::deletes},
+    {"_ZdaPvSt11align_val_tRKSt9nothrow_t", name_kind::deletes},
+    {"execve", name_kind::other},
+    {"execv", name_kind::other},
+    {"execvp", name_kind::other},
+    {"execvpe", name_kind::other},
+    {"execl", name_kind::other},
+    {"execlp", name_kind::other},
+    {"execle", name_kind::other},
+    {"fexecve", name_kind::other},
+    {"execveat", name_kind::other},
+    {"posix_spawn", name_kind::other},
+    {"posix_spawnp", name_kind::other},
+    {"system", name_kind::other},
+    {"popen", name_kind::other},
+    {"setenv", name_kind::other},
+    {"unsetenv", name_kind::other},
+    {"putenv", name_kind::other},
+    {"clearenv", name_kind::other},
+};
+constexpr std::size_t hooked_count = sizeof hooked / sizeof hooked[0];
+constinit binding table[hooked_count] = {};
+
+bool is_operator(name_kind kind) {
+  return kind == name_kind::makes || kind == name_kind::deletes;
+}
+bool gives_back(name_kind kind) {
+  return kind == name_kind::releases || kind == name_kind::deletes;
+}
+
+bool is_library_of_cxx(const link_map& map) {
+  const char* const slash = std::strrchr(map.l_name, '/');
+  const char* const file = slash != nullptr ? slash + 1 : map.l_name;
+  return std::strncmp(file, "libstdc++.", 10) == 0 || std::strncmp(file, "libc++", 6) == 0;
+}
+
+// A C program whose plugin brought the C++ library in: it is not in the global scope.
+void* local_operator(const char* name) {
+  for (const link_map* map = program_map(); map != nullptr; map = map->l_next)
+    if (is_library_of_cxx(*map))
+      if (void* found = image(*map).definition(name); found != nullptr) return found;
+  return nullptr;
+}
+
+void* behind(const hooked_name& of) {
+  if (image(*program_map()).definition(of.name) != nullptr) return nullptr;  // it stands before us
+  void* const found = scope.next(of.name);
+  return found != nullptr || !is_operator(of.kind) ? found : local_operator(of.name);
+}
+
+}  // namespace
+
+bool is_late() {
+  return late;
+}
+
+void be_late() {
+  scope.find();
+  late = true;
+}
+
+loader_scope& scope_of_program() {
+  return scope;
+}
+
+void* late_next(const char* name) {
+  return scope.next(name);
+}
+
+bool is_replaced(const char* name, void* allocator) {
+  if (image(*program_map()).definition(name) != nullptr) return true;
+  const void* const found = scope.next(name);
+  if (found == nullptr) return false;
+  const link_map* const in = scope.holder(found);
+  return in == nullptr || (!is_library_of_cxx(*in) && in != scope.holder(allocator));
+}
+
+bool program_allocates_itself() {
+  const image program(*program_map());
+  for (const hooked_name& each : hooked)
+    if ((each.kind == name_kind::allocates || each.kind == name_kind::releases) &&
+        program.definition(each.name) != nullptr)
+      return true;
+  return false;
+}
+
+bindings look_up_bindings(bool operators) {
+  const image own(*own_map());
+  for (std::size_t i = 0; i < hooked_count; ++i) {
+    const hooked_name& of = hooked[i];
+    table[i].name = of.name;
+    table[i].ours = own.definition(of.name);
+    table[i].theirs = behind(of);
+    table[i].exchanged = of.kind != name_kind::other && (operators || !is_operator(of.kind));
+  }
+  return {table, hooked_count};
+}
+
+bindings bindings_to_undo(bool releases) {
+  look_up_bindings(true);
+  for (std::size_t i = 0; i < hooked_count; ++i) table[i].exchanged = releases || !gives_back(hooked[i].kind);
+  return {table, hooked_count};
+}
+
+void* their_definition(const char* name) {
+  for (const binding& each : table)
+    if (each.name != nullptr && std::strcmp(each.name, name) == 0) return each.theirs;
+  return nullptr;
+}
+
+}  // namespace heapledger::probe

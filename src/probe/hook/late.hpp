@@ -1,0 +1,30 @@
+// A probe that was loaded into a program which ran already (docs/attach.md). Then it stands last in the loader's scope,
+// where dlsym(RTLD_NEXT) finds nothing of the program's: what its names mean to the program is looked up here.
+#pragma once
+
+#include "probe/loader/bound_words.hpp"
+#include "probe/loader/scope.hpp"
+
+namespace heapledger::probe {
+
+bool is_late();
+void be_late();  // from now on; with the loader's lock held, as it is when a library's constructors run
+
+// With that lock held: as it is now.
+loader_scope& scope_of_program();
+void* late_next(const char* name);
+// The program, or a library that is not the C++ library and not the allocator, defines this operator: then the others
+// must build on it.
+bool is_replaced(const char* name, void* allocator);
+// The program itself defines a function of the C allocator.
+bool program_allocates_itself();
+
+// Every name that we define, with what stands behind it. Looked up anew; `operators`: those of C++ too.
+bindings look_up_bindings(bool operators);
+// Of these, the ones that the program needs no more once nothing is booked: all, or without those that give blocks
+// back.
+bindings bindings_to_undo(bool releases);
+// As it was when they were looked up; nullptr: nothing, or they were not.
+void* their_definition(const char* name);
+
+}  // namespace heapledger::probe
