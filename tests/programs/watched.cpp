@@ -24,6 +24,7 @@
 #include <cstring>
 #include <new>
 
+#include "attaching.hpp"
 #include "heapledger/heapledger.h"
 
 namespace {
@@ -408,6 +409,10 @@ int main() {
     } else if (is("fork")) {
       std::sscanf(line, "%*s %lu %lu", &a, &b);
       result = fork_and_write(a != 0, static_cast<fork_way>(b));
+    } else if (is("attach")) {
+      result = test::attach();
+    } else if (is("detach")) {
+      result = test::detach();
     } else if (is("spawn")) {
       result = std::system("true");
     } else if (is("lock") && std::sscanf(line, "%*s %lu", &a) == 1) {

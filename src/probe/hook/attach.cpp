@@ -1,6 +1,7 @@
 // Beginning in a program that runs, and leaving it again (wire/attach.hpp, docs/attach.md): the books are opened, the
 // probe gets the place in the loader's scope that it would have had at start, and what was bound before is bound anew.
 #include <cerrno>
+#include <initializer_list>
 
 #include "probe/base/attributes.hpp"
 #include "probe/base/lock.hpp"
@@ -30,10 +31,16 @@ attach_result attach(const char* settings) {
     return obstacle == exchange_obstacle::unknown_loader ? attach_result::foreign_loader : attach_result::fixed_words;
   if (!keep_late_books(settings)) return attach_result::no_place;
   // From here on events come, from every thread.
+  exchange(names, binding_side::ours, exchange_turn::releases);
   scope.put_second();
-  exchange(names, binding_side::ours);
   sys::yield();
-  exchange(names, binding_side::ours);  // what another thread was looking up meanwhile, in the scope as it was
+  // Once more: what another thread was looking up meanwhile, in the scope as it was.
+  exchange(names, binding_side::ours, exchange_turn::releases);
+  exchange(names, binding_side::ours, exchange_turn::makes);
+  exchange(names, binding_side::ours, exchange_turn::allocates);
+  sys::yield();
+  for (const auto turn : {exchange_turn::releases, exchange_turn::makes, exchange_turn::allocates})
+    exchange(names, binding_side::ours, turn);
   return attach_result::done;
 }
 
@@ -44,9 +51,9 @@ void detach() {
   const bindings names = bindings_to_undo(releases);
   loader_scope& scope = scope_of_program();
   if (releases && scope.find()) scope.put_last(next.malloc, next.usable_size);
-  exchange(names, binding_side::theirs);
+  exchange(names, binding_side::theirs, exchange_turn::allocates);
   sys::yield();
-  exchange(names, binding_side::theirs);
+  exchange(names, binding_side::theirs, exchange_turn::allocates);
 }
 
 }  // namespace

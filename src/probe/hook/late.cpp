@@ -75,12 +75,19 @@ constexpr hooked_name hooked[] = {
 };
 constexpr std::size_t hooked_count = sizeof hooked / sizeof hooked[0];
 constinit binding table[hooked_count] = {};
+constinit std::uint64_t bytes_behind[hooked_count] = {};
 
 bool is_operator(name_kind kind) {
   return kind == name_kind::makes || kind == name_kind::deletes;
 }
 bool gives_back(name_kind kind) {
   return kind == name_kind::releases || kind == name_kind::deletes;
+}
+
+exchange_turn turn_of(name_kind kind) {
+  if (gives_back(kind)) return exchange_turn::releases;
+  if (kind == name_kind::makes) return exchange_turn::makes;
+  return kind == name_kind::allocates ? exchange_turn::allocates : exchange_turn::never;
 }
 
 bool is_library_of_cxx(const link_map& map) {
@@ -146,14 +153,24 @@ bindings look_up_bindings(bool operators) {
     table[i].name = of.name;
     table[i].ours = own.definition(of.name);
     table[i].theirs = behind(of);
-    table[i].exchanged = of.kind != name_kind::other && (operators || !is_operator(of.kind));
+    table[i].stand_in = image(*program_map()).stand_in(of.name);
+    table[i].turn = operators || !is_operator(of.kind) ? turn_of(of.kind) : exchange_turn::never;
+    const link_map* const in = of.kind == name_kind::makes ? scope.holder(table[i].theirs) : nullptr;
+    bytes_behind[i] = in != nullptr ? image(*in).bytes_of(of.name) : 0;
   }
   return {table, hooked_count};
 }
 
+bool in_their_operator_new(std::uint64_t address) {
+  for (std::size_t i = 0; i < hooked_count; ++i)
+    if (address - reinterpret_cast<std::uint64_t>(table[i].theirs) < bytes_behind[i]) return true;
+  return false;
+}
+
 bindings bindings_to_undo(bool releases) {
   look_up_bindings(true);
-  for (std::size_t i = 0; i < hooked_count; ++i) table[i].exchanged = releases || !gives_back(hooked[i].kind);
+  for (std::size_t i = 0; i < hooked_count; ++i)
+    table[i].turn = releases || !gives_back(hooked[i].kind) ? exchange_turn::allocates : exchange_turn::never;
   return {table, hooked_count};
 }
 

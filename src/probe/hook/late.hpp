@@ -24,6 +24,10 @@ bindings look_up_bindings(bool operators);
 // Of these, the ones that the program needs no more once nothing is booked: all, or without those that give blocks
 // back.
 bindings bindings_to_undo(bool releases);
+// Whether an address lies in an operator new that stands behind one of ours. What it asked malloc for while words were
+// being exchanged is deleted by ours, and no mistake.
+bool in_their_operator_new(std::uint64_t address);
+
 // As it was when they were looked up; nullptr: nothing, or they were not.
 void* their_definition(const char* name);
 

@@ -5,6 +5,7 @@
 
 #include "probe/account/errors.hpp"
 #include "probe/account/large_blocks.hpp"
+#include "probe/hook/late.hpp"
 #include "probe/hook/lifetime.hpp"
 #include "probe/hook/watched_block.hpp"
 
@@ -21,11 +22,20 @@ bool inherited(std::size_t bytes) {
   return true;
 }
 
+// While the probe came, an operator new that was not ours may have asked malloc, which was.
+bool made_by_operator(std::uint32_t account, block_kind kind) {
+  if (!state.attached || kind != block_kind::from_malloc || !known_account(account)) return false;
+  const std::uint32_t node = segment.account_keys[account].node;
+  const std::uint64_t where = segment.places[segment.nodes[node].place].where;
+  return node != 0 && in_their_operator_new(where & wire::place_address_mask & ~wire::place_exact_address);
+}
+
 bool release_large(books& own, void* block, block_kind by) {
   large_block found;
   if (!take_large(block, found)) return foreign();
   if (found.birth != state.birth) return inherited(found.bytes);
-  if (found.kind != by) report_error(wire::error_kind::mismatch, found.account);
+  if (found.kind != by && !made_by_operator(found.account, found.kind))
+    report_error(wire::error_kind::mismatch, found.account);
   if (HL_UNLIKELY(state.lifetimes)) end_large_life(own, found);
   book_free(own, found.account, block, found.bytes);
   return true;
@@ -70,11 +80,12 @@ bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
   const tag found(word, block, state.tag_key);
   std::size_t bytes;
   if (found.intact(usable, bytes) && believable(found)) {
-    report_error(wire::error_kind::mismatch, found.account());
+    if (!made_by_operator(found.account(), found.kind())) report_error(wire::error_kind::mismatch, found.account());
     if (state.lifetimes) end_life(own, found.account(), block, usable, bytes);
     book_free(own, found.account(), block, bytes);
     word = ~word;
-  } else if (const tag freed(~word, block, state.tag_key); freed.intact(usable, bytes) && believable(freed)) {
+  } else if (const tag freed(~word, block, state.tag_key); !state.attached && freed.intact(usable, bytes)) {
+    // In a program in which not every allocation is ours, it may be somebody else's block since.
     report_error(wire::error_kind::double_free, freed.account());
     // the allocator does what it would do without us
   } else if (inherited_tag(block, usable, bytes)) {

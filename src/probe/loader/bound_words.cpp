@@ -25,12 +25,16 @@ struct job {
   const bindings& names;
   binding_side to;
   bool only_try;
+  exchange_turn turn = exchange_turn::never;  // all, where it is only tried
   bool possible = true;
   unsigned loader_words = 0;
 
   void* from(const binding& of) const { return to == binding_side::ours ? of.theirs : of.ours; }
   void* target(const binding& of) const { return to == binding_side::ours ? of.ours : of.theirs; }
-  bool includes(const binding& of) const { return of.exchanged && of.theirs != nullptr && of.ours != nullptr; }
+  bool includes(const binding& of) const {
+    const bool its_turn = only_try ? of.turn != exchange_turn::never : of.turn == turn;
+    return its_turn && of.theirs != nullptr && of.ours != nullptr;
+  }
 };
 
 // Read-only once the module was relocated.
@@ -93,11 +97,11 @@ void exchange_loaders(job& of, const range& fixed) {
     if (value == nullptr) continue;
     for (std::size_t i = 0; i < of.names.count; ++i) {
       const binding& each = of.names.first[i];
-      if (!of.includes(each) || value != of.from(each)) continue;
+      if (!of.includes(each) || (value != of.from(each) && value != each.stand_in)) continue;
       for (const char* name : kept)
         if (std::strcmp(name, each.name) == 0) {
           ++of.loader_words;
-          exchange_word(of, each, fixed, at);
+          if (value != each.stand_in) exchange_word(of, each, fixed, at);
         }
     }
   }
@@ -121,18 +125,29 @@ int visit(dl_phdr_info* module, std::size_t, void* argument) {
   return 0;
 }
 
+// By libc's own dl_iterate_phdr: programs replace it by one that knows of fewer modules.
+void visit_all(job& of) {
+  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
+    const image module(*map);
+    if (module.soname() == nullptr || std::strcmp(module.soname(), "libc.so.6") != 0) continue;
+    if (void* found = module.definition("dl_iterate_phdr"); found != nullptr)
+      reinterpret_cast<decltype(&dl_iterate_phdr)>(found)(visit, &of);
+    return;
+  }
+}
+
 }  // namespace
 
 exchange_obstacle try_exchange(const bindings& names) {
   job trial{names, binding_side::ours, true};
-  dl_iterate_phdr(visit, &trial);
+  visit_all(trial);
   if (trial.loader_words != 4) return exchange_obstacle::unknown_loader;
   return trial.possible ? exchange_obstacle::none : exchange_obstacle::fixed_words;
 }
 
-void exchange(const bindings& names, binding_side to) {
-  job real{names, to, false};
-  dl_iterate_phdr(visit, &real);
+void exchange(const bindings& names, binding_side to, exchange_turn turn) {
+  job real{names, to, false, turn};
+  visit_all(real);
 }
 
 }  // namespace heapledger::probe

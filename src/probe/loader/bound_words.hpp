@@ -11,11 +11,16 @@
 
 namespace heapledger::probe {
 
+// What gives blocks back, or asks about them, comes first: then no block is ours that somebody else gives back. An
+// operator new comes before what it calls. `never`: left as it is.
+enum class exchange_turn { never, releases, makes, allocates };
+
 struct binding {
   const char* name;
   void* ours;
   void* theirs;    // nullptr: nobody's, and not to be exchanged
-  bool exchanged;  // otherwise left as it is
+  void* stand_in;  // image::stand_in of the program: leads to what a word of the program holds
+  exchange_turn turn;
 };
 
 struct bindings {
@@ -29,7 +34,7 @@ enum class binding_side { theirs, ours };
 enum class exchange_obstacle { none, unknown_loader, fixed_words };
 exchange_obstacle try_exchange(const bindings& names);
 
-// Binds to one side all words that are bound to the other.
-void exchange(const bindings& names, binding_side to);
+// Binds to one side all words that are bound to the other, and whose turn it is.
+void exchange(const bindings& names, binding_side to, exchange_turn turn);
 
 }  // namespace heapledger::probe

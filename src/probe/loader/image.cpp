@@ -59,25 +59,25 @@ image::image(std::uint64_t bias, const Elf64_Dyn* dynamic) : bias_(bias), dynami
   if (named && relocations_[1].first != nullptr) relocations_[1].count = plt_bytes / sizeof(Elf64_Rela);
 }
 
-bool image::defines(std::uint32_t symbol, const char* name, bool& hidden) const {
+bool image::is_named(std::uint32_t symbol, const char* name, bool defined, bool& hidden) const {
   const Elf64_Sym& entry = symbols_[symbol];
   const unsigned type = ELF64_ST_TYPE(entry.st_info), binding = ELF64_ST_BIND(entry.st_info);
-  if (entry.st_shndx == SHN_UNDEF || entry.st_value == 0 || (type != STT_FUNC && type != STT_NOTYPE)) return false;
+  if ((entry.st_shndx != SHN_UNDEF) != defined || entry.st_value == 0) return false;
+  if (type != STT_FUNC && type != STT_NOTYPE) return false;
   if (binding != STB_GLOBAL && binding != STB_WEAK && binding != STB_GNU_UNIQUE) return false;
   constexpr std::uint16_t hidden_version = 0x8000;
   hidden = versions_ != nullptr && (versions_[symbol] & hidden_version) != 0;
   return std::strcmp(names_ + entry.st_name, name) == 0;
 }
 
-void* image::definition(const char* name) const {
+const Elf64_Sym* image::look_up(const char* name, bool defined) const {
   if (symbols_ == nullptr || names_ == nullptr) return nullptr;
-  void* old = nullptr;
-  void* found = nullptr;
+  const Elf64_Sym* old = nullptr;
+  const Elf64_Sym* found = nullptr;
   const auto look = [&](std::uint32_t symbol) {
     bool hidden;
-    if (!defines(symbol, name, hidden)) return false;
-    void* const address = reinterpret_cast<void*>(bias_ + symbols_[symbol].st_value);
-    (hidden ? old : found) = address;
+    if (!is_named(symbol, name, defined, hidden)) return false;
+    (hidden ? old : found) = &symbols_[symbol];
     return !hidden;
   };
   if (gnu_hash_ != nullptr) {

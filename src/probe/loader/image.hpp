@@ -16,7 +16,14 @@ class image {
   explicit image(const link_map& map) : image(map.l_addr, map.l_ld) {}
 
   // What it defines by this name, in the version that programs linked today get; nullptr if it does not.
-  void* definition(const char* name) const;
+  void* definition(const char* name) const { return address(look_up(name, true)); }
+  std::uint64_t bytes_of(const char* name) const {
+    const Elf64_Sym* const found = look_up(name, true);
+    return found != nullptr ? found->st_size : 0;
+  }
+  // An entry of its own by which it calls somebody else's function, where that entry is the function's address to all
+  // modules: of a program at a fixed address that takes it.
+  void* stand_in(const char* name) const { return address(look_up(name, false)); }
 
   const char* soname() const { return soname_ != 0 && names_ != nullptr ? names_ + soname_ : nullptr; }
   bool needs(const char* soname) const;
@@ -41,7 +48,11 @@ class image {
     std::size_t count;
   };
 
-  bool defines(std::uint32_t symbol, const char* name, bool& hidden) const;
+  void* address(const Elf64_Sym* symbol) const {
+    return symbol != nullptr ? reinterpret_cast<void*>(bias_ + symbol->st_value) : nullptr;
+  }
+  const Elf64_Sym* look_up(const char* name, bool defined) const;
+  bool is_named(std::uint32_t symbol, const char* name, bool defined, bool& hidden) const;
 
   std::uint64_t bias_;
   const Elf64_Dyn* dynamic_;
