@@ -156,9 +156,39 @@ class Books(Attaching):
         if not tried:
             self.skipTest("no other allocator is installed")
 
+    def test_linked_allocators(self):
+        tried = 0
+        for name in ("attached_jemalloc", "attached_tcmalloc", "attached_mimalloc"):
+            if not os.path.exists(ledger.program(name)):
+                continue
+            with self.subTest(program=name):
+                own, r = self.books([ledger.program(name), "threads", "4", "500"], "HEAPLEDGER_CHECK=1")
+                self.assert_sites(own, r)
+                self.assert_checked(r)
+                self.attached([ledger.program(name), "detach", self.path("books.json")])
+            tried += 1
+        if not tried:
+            self.skipTest("no other allocator is installed")
+
+    def test_operators_of_the_program(self):
+        """They stay replaced, and what builds on them keeps building on them."""
+        alone = ledger.execute([ledger.program("own_operators")])
+        done, (r,) = self.attached([ledger.program("attached_own_operators")])
+        self.assertEqual(done.out, alone.out)
+        self.assert_sums(r)
+        self.assertEqual(r["errors"], [])
+        self.assertGreater(ledger.total(self.of(r, "operator new"), "allocations"), 0)
+
+    def test_scopes(self):
+        _, (r,) = self.attached([ledger.program("attached_lazy"), "scopes"])
+        late, = [s for s in r["scopes"] if s["scope"] == ["late"]]
+        self.assertEqual((late["allocations"], late["allocated_bytes"]), (10, 1000))
+        self.assertEqual(ledger.total(self.of(r, "site_plain"), "allocations"), 11)
+
     def test_signals(self):
         for name in BINDINGS:
-            _, (r,) = self.attached([ledger.program(name), "signal"], "HEAPLEDGER_CHECK=1")
+            _, (r,) = self.attached([ledger.program(name), "signal"], "HEAPLEDGER_CHECK=1", "HEAPLEDGER_SNAPSHOT_SIGNAL=USR2")
+            self.assertEqual(len(r["markers"]), 1)
             self.assert_checked(r)
             self.assert_sums(r)
             self.assertGreater(ledger.total(self.of(r, "on_signal"), "allocations"), 0)
@@ -187,7 +217,8 @@ class Processes(Attaching):
     def test_children_are_not_followed(self):
         for name in BINDINGS:
             with self.subTest(program=name):
-                environment = ledger.plain_environment(self.environment())
+                # The program's own, whatever they are called.
+                environment = ledger.plain_environment(self.environment(HEAPLEDGER_DEPTH="7", LD_PRELOAD=""))
                 done = ledger.execute([ledger.program(name), "exec"], env=environment, pass_env=True)
                 self.assertEqual(done.status, 0, done)
                 self.assertEqual(len(os.listdir(self.session)), 1, "books of children")

@@ -4,7 +4,7 @@
 //   attached plugins BOOKS FOLDER           libraries opened before, after, and again and again
 //   attached loading BOOKS FOLDER           and in another thread while the probe comes and goes
 //   attached before BOOKS                   blocks and pointers from before
-//   attached fork | exec | detach | detach_busy | load | local | fixed | signal
+//   attached fork | exec | detach | detach_busy | scopes | load | local | fixed | signal
 //
 // Sites whose name begins with site_ allocate after the probe came, and nothing else does but what is said so.
 #include <pthread.h>
@@ -356,17 +356,28 @@ static void on_signal(int) {
   ++signals;
 }
 
-// Signals whose handler allocates, all the time.
+static std::atomic<unsigned> other_signals = 0;
+static void on_other_signal(int) {
+  ++other_signals;
+}
+
+// Signals whose handler allocates, all the time; and one that asks for a snapshot while the probe is there.
 static int signalled() {
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigaction(SIGALRM, &action, nullptr);
+  action.sa_handler = on_other_signal;
+  sigaction(SIGUSR2, &action, nullptr);
   itimerval often{{0, 200}, {0, 200}};
   setitimer(ITIMER_REAL, &often, nullptr);
   while (signals < 20) free(malloc(10));
   CHECK(test::attach() == 0);
   for (unsigned i = 0; signals < 200; ++i) round_of_all(ledger, i);
+  raise(SIGUSR2);
+  CHECK(other_signals == 0);
   CHECK(test::detach() == 0);
+  raise(SIGUSR2);
+  CHECK(other_signals == 1);
   for (const unsigned seen = signals; signals < seen + 20;) free(malloc(10));
   return 0;
 }
@@ -376,6 +387,26 @@ static int signalled() {
   void* result = reallocarray(nullptr, 4, 6);
   CHECK(result);
   return result;
+}
+
+// What programs find when they ask for our functions once the probe is there.
+static int scoped() {
+  CHECK(test::attach() == 0);
+  const auto find = [](const char* name) { return dlsym(RTLD_DEFAULT, name); };
+  using handle = std::uint64_t;
+  auto* create =
+      reinterpret_cast<handle (*)(const char*, std::size_t, handle, const void*)>(find("heapledger_scope_create"));
+  auto* enter = reinterpret_cast<handle (*)(handle)>(find("heapledger_scope_enter"));
+  auto* leave = reinterpret_cast<handle (*)(handle)>(find("heapledger_scope_leave"));
+  CHECK(create && enter && leave && reinterpret_cast<int (*)()>(find("heapledger_active"))() == 1);
+  const handle before = enter(create("late", 4, 0, nullptr));
+  for (int i = 0; i < 10; ++i) test::escape(site_plain(ledger, 100));
+  leave(before);
+  test::escape(site_plain(ledger, 100));
+  CHECK(test::detach() == 0);
+  CHECK(reinterpret_cast<int (*)()>(find("heapledger_active"))() == 0);
+  CHECK(create("later", 5, 0, nullptr) == 0);
+  return 0;
 }
 
 static int detached(char** arguments) {
@@ -456,6 +487,7 @@ int main(int count, char** arguments) {
   if (is("before") && count == 3) return before(arguments + 2);
   if (is("detach") && count == 3) return detached(arguments + 2);
   if (is("detach_busy")) return detached_busy();
+  if (is("scopes")) return scoped();
   if (is("fork")) return forks();
   if (is("exec")) return executes(arguments);
   if (is("load")) {

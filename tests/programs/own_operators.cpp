@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "attaching.hpp"
 #include "books.hpp"
 
 static unsigned news, deletes;
@@ -43,6 +44,10 @@ int main() {
     ::operator delete(p, std::nothrow);
     std::vector<std::string> many(10, std::string(50, 'y'));
     test::escape(many.data());
+#ifdef ATTACHED
+    if (i == 100) CHECK(test::attach() == 0);
+    if (i == 150) CHECK(test::detach() == 0);
+#endif
   }
   test::put(1, "%u news, %u deletes\n", news, deletes);
 }
