@@ -133,8 +133,7 @@ void start_shown_environment() {
 
 void forget_shown_environment() {
   if (!locked_here) lock = 0;
-  if (calls == 0) return;
-  calls = 0;
+  calls = 0;  // also where the last of them was just about to hide it
   hide();
 }
 

@@ -25,10 +25,20 @@ struct job {
   const bindings& names;
   binding_side to;
   bool only_try;
-  exchange_turn turn = exchange_turn::never;  // all, where it is only tried
+  exchange_turn turn;
   bool possible = true;
   unsigned loader_words = 0;
+  std::uint64_t wanted[4] = {};  // a bit for each value that may be exchanged: few others have it set
 
+  job(const bindings& all, binding_side side, bool trial, exchange_turn of_turn)
+      : names(all), to(side), only_try(trial), turn(of_turn) {
+    for (std::size_t i = 0; i < names.count; ++i)
+      if (includes(names.first[i])) wanted[word_of(from(names.first[i]))] |= bit_of(from(names.first[i]));
+  }
+
+  static std::size_t word_of(const void* value) { return sys::word(value) >> 10 & 3; }
+  static std::uint64_t bit_of(const void* value) { return std::uint64_t{1} << (sys::word(value) >> 4 & 63); }
+  bool may_be_wanted(const void* value) const { return (wanted[word_of(value)] & bit_of(value)) != 0; }
   void* from(const binding& of) const { return to == binding_side::ours ? of.theirs : of.ours; }
   void* target(const binding& of) const { return to == binding_side::ours ? of.ours : of.theirs; }
   bool includes(const binding& of) const {
@@ -81,7 +91,7 @@ void exchange_bound(job& of, const image& module, const range& fixed) {
   module.each_bound_word([&](const char* name, std::uint64_t at) {
     if (at % sizeof(void*) != 0) return;
     void* const value = __atomic_load_n(reinterpret_cast<void**>(at), __ATOMIC_RELAXED);
-    for (std::size_t i = 0; i < of.names.count; ++i) {
+    for (std::size_t i = 0; of.may_be_wanted(value) && i < of.names.count; ++i) {
       const binding& each = of.names.first[i];
       if (of.includes(each) && value == of.from(each) && std::strcmp(name, each.name) == 0)
         return exchange_word(of, each, fixed, at);
@@ -139,14 +149,14 @@ void visit_all(job& of) {
 }  // namespace
 
 exchange_obstacle try_exchange(const bindings& names) {
-  job trial{names, binding_side::ours, true};
+  job trial(names, binding_side::ours, true, exchange_turn::never);  // of all turns
   visit_all(trial);
   if (trial.loader_words != 4) return exchange_obstacle::unknown_loader;
   return trial.possible ? exchange_obstacle::none : exchange_obstacle::fixed_words;
 }
 
 void exchange(const bindings& names, binding_side to, exchange_turn turn) {
-  job real{names, to, false, turn};
+  job real(names, to, false, turn);
   visit_all(real);
 }
 
