@@ -304,7 +304,7 @@ static int forks() {
   return 0;
 }
 
-static int executes(char** arguments) {
+static int executes() {
   CHECK(test::attach() == 0);
   CHECK(!setenv("LATE", "1", 1));
   CHECK(std::system("env") == 0);
@@ -320,7 +320,6 @@ static int executes(char** arguments) {
   int status = 0;
   CHECK(waitpid(child, &status, 0) == child && status == 0);
   execvp("env", command);
-  (void)arguments;
   return 1;
 }
 
@@ -350,13 +349,12 @@ static int refused(bool fixed) {
   return 0;
 }
 
-static std::atomic<unsigned> signals = 0;
+static std::atomic<unsigned> signals = 0, other_signals = 0;
 static void on_signal(int) {
   free(malloc(30));
   ++signals;
 }
 
-static std::atomic<unsigned> other_signals = 0;
 static void on_other_signal(int) {
   ++other_signals;
 }
@@ -462,8 +460,7 @@ static int detached(char** arguments) {
 
 // The probe goes while threads allocate.
 static int detached_busy() {
-  thread_count = 3;
-  rounds = 1;
+  thread_count = 3, rounds = 1;
   pthread_barrier_init(&barrier, nullptr, thread_count);
   pthread_t all[thread_capacity];
   for (unsigned who = 0; who < thread_count; ++who)
@@ -489,7 +486,7 @@ int main(int count, char** arguments) {
   if (is("detach_busy")) return detached_busy();
   if (is("scopes")) return scoped();
   if (is("fork")) return forks();
-  if (is("exec")) return executes(arguments);
+  if (is("exec")) return executes();
   if (is("load")) {
     CHECK(test::probe_function("heapledger_attach") != nullptr);
     CHECK(reinterpret_cast<int (*)()>(test::probe_function("heapledger_active"))() == 0);

@@ -60,7 +60,7 @@ void detach() {
 
 HL_EXPORT int heapledger_attach(const char* settings) {
   const int error = errno;
-  attaching request{settings};
+  attaching request{settings != nullptr ? settings : ""};
   if (!begin_attaching()) {
     request.result = attach_result::already;
   } else {
