@@ -55,6 +55,7 @@ std::optional<mapping> parse_mapping(std::string_view line) {
     return {};
   map.readable = rights[0] == 'r';
   map.writable = rights[1] == 'w';
+  map.executable = rights[2] == 'x';
   map.is_shared = rights[3] == 's';
   map.device = makedev(major_number, minor_number);
   map.inode = static_cast<ino_t>(inode);

@@ -16,6 +16,7 @@ struct mapping {
   std::uint64_t offset = 0;  // into the file
   bool readable = false;
   bool writable = false;
+  bool executable = false;
   bool is_shared = false;
   dev_t device = 0;
   ino_t inode = 0;

@@ -1,0 +1,23 @@
+// Which threads of a process to try, the best first: one that waits for an event is disturbed least, and is at a safe
+// point more likely than one that runs.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace heapledger::inject {
+
+struct candidates {
+  std::vector<pid_t> tids;
+  bool has_ended = false;  // the process
+};
+
+// `all`: also threads whose wait would begin anew with its whole time. Never those that do not stop, or whose
+// call would return with a part of its work.
+candidates candidates_of(pid_t pid, bool all);
+
+// A thread that has ended may not be seized; the first of a process stays to be seen until the others have ended.
+bool has_ended(pid_t pid, pid_t tid);
+
+}  // namespace heapledger::inject

@@ -1,0 +1,24 @@
+// A thread that is stopped while it waits in the kernel is to go on waiting afterwards, as if nothing had been. The kernel
+// sees to that by itself for most calls (-ERESTART..., with what is left of the time), and returns EINTR from some,
+// which signal(7) lists. These are begun again, where that loses nothing.
+#pragma once
+
+#include <sys/user.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace heapledger::inject {
+
+// Whether the registers are of a call that the stop broke off with EINTR. Then they are changed so that the kernel begins
+// it again, unless a signal with a handler has come: that returns EINTR, as it should.
+bool begin_again(user_regs_struct& registers, bool is_after_syscall_instruction);
+
+// Of /proc/PID/task/TID/syscall: whether a stop would make the call wait for the whole of its time once more.
+bool would_wait_longer(std::string_view system_call);
+// Whether a stop would end it with a part of what it was to do: a write or a send that waits for room.
+bool would_be_cut_short(std::string_view system_call);
+// Whether the thread waits in the kernel at all.
+bool is_waiting(std::string_view system_call);
+
+}  // namespace heapledger::inject

@@ -1,0 +1,19 @@
+// The memory of another process, as far as we may read it. What is read there is hostile: it is bytes, and no more.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace heapledger::inject {
+
+// All or nothing.
+bool read_memory(pid_t pid, std::uint64_t address, void* to, std::size_t bytes);
+bool write_memory(pid_t pid, std::uint64_t address, const void* from, std::size_t bytes);
+
+// Up to the NUL, or `most` bytes; empty where nothing can be read.
+std::string read_text(pid_t pid, std::uint64_t address, std::size_t most);
+
+}  // namespace heapledger::inject
