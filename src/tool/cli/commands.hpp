@@ -45,6 +45,20 @@ struct run_options {
 };
 int run(const run_options& options);
 
+struct attach_options {
+  std::string pid;
+  run_options how;  // its command is empty
+};
+int attach(const attach_options& options);
+
+struct detach_options {
+  std::string pid;
+  std::string output;  // where nobody watches any more: as of run_options
+  bool force = false;
+  bool quiet = false;
+};
+int detach(const detach_options& options);
+
 struct report_options {
   std::string file;  // empty: the answer is which one there is
   bool json = false;

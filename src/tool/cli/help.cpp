@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "tool/cli/help_page.hpp"
 #include "tool/report/page.hpp"
@@ -14,6 +13,8 @@ namespace heapledger::cli {
 const std::vector<command_entry>& commands() {
   static const std::vector<command_entry> entries = {
       {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
+      {"attach", "[options] PID", "profile a program that runs already, from now on"},
+      {"detach", "PID", "leave it again; it runs on, and the profile is written"},
       {"report", "[options] PROFILE", "show a profile; --json for programs"},
       {"html", "[options] PROFILE", "a profile as one page for a browser"},
       {"top", "[options] [PID | PROFILE]", "live view of a running program"},
@@ -28,11 +29,6 @@ const std::vector<command_entry>& commands() {
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };
   return entries;
-}
-
-bool is_later_command(std::string_view name) {
-  constexpr std::array<std::string_view, 2> later = {"attach", "detach"};
-  return std::find(later.begin(), later.end(), name) != later.end();
 }
 
 std::size_t help_width() {

@@ -14,7 +14,6 @@ struct command_entry {
 };
 
 const std::vector<command_entry>& commands();
-bool is_later_command(std::string_view name);  // promised, not in this version
 
 std::size_t help_width();  // COLUMNS, the terminal's, or 80
 std::string overview_help();

@@ -23,6 +23,8 @@ int carry_out(const invocation& invocation) {
     return spoken_text->exit_status;
   }
   if (const auto* options = std::get_if<run_options>(&invocation)) return run(*options);
+  if (const auto* options = std::get_if<attach_options>(&invocation)) return attach(*options);
+  if (const auto* options = std::get_if<detach_options>(&invocation)) return detach(*options);
   if (const auto* options = std::get_if<report_options>(&invocation)) return report(*options);
   if (const auto* options = std::get_if<diff_options>(&invocation)) return diff_profiles(*options);
   if (const auto* options = std::get_if<mark_options>(&invocation)) return mark(*options);

@@ -29,18 +29,11 @@ std::string what_to_type(const std::string& word) {
 }
 
 spoken refuse_command(const std::string& word) {
-  std::string answer;
-  if (is_later_command(word)) {
-    answer = fmt::format(
-        "the command '{}' is not in this version; a program is profiled from its start: heapledger run -- PROGRAM",
-        word);
-  } else {
-    words known = {"--help", "--version"};
-    for (const auto& command : commands()) known.push_back(command.name);
-    const std::string meant = nearest(word, known);
-    answer = fmt::format("unknown {} '{}'; {}", word.starts_with("-") ? "option" : "command", word,
-                         meant.empty() ? what_to_type(word) : fmt::format("did you mean {}?", meant));
-  }
+  words known = {"--help", "--version"};
+  for (const auto& command : commands()) known.push_back(command.name);
+  const std::string meant = nearest(word, known);
+  const auto answer = fmt::format("unknown {} '{}'; {}", word.starts_with("-") ? "option" : "command", word,
+                                  meant.empty() ? what_to_type(word) : fmt::format("did you mean {}?", meant));
   return {"heapledger: " + printable(answer) + "\n", exit_usage};
 }
 
@@ -59,6 +52,8 @@ invocation parse(std::span<const std::string> given_words, const environment_loo
   }
   try {
     if (name == "run") return parse_run(rest, environment);
+    if (name == "attach") return parse_attach(rest, environment);
+    if (name == "detach") return parse_detach(rest);
     if (name == "report") return parse_report(rest);
     if (name == "diff") return parse_diff(rest);
     if (name == "mark") return parse_mark(rest);

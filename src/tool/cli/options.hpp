@@ -17,7 +17,7 @@ struct spoken {  // help, version, or one line that says what is wrong and what 
 };
 
 using invocation =
-    std::variant<spoken, run_options, report_options, html_options, top_options, diff_options, leaks_options,
+    std::variant<spoken, run_options, attach_options, detach_options, report_options, html_options, top_options, diff_options, leaks_options,
                  export_options, mark_options, ps_options, watch_switch_options, doctor_options>;
 using environment_lookup = std::function<const char*(const char* name)>;
 

@@ -10,6 +10,8 @@
 namespace heapledger::cli {
 
 run_options parse_run(std::span<const std::string> given_words, const environment_lookup& environment);
+attach_options parse_attach(std::span<const std::string> given_words, const environment_lookup& environment);
+detach_options parse_detach(std::span<const std::string> given_words);
 report_options parse_report(std::span<const std::string> given_words);
 diff_options parse_diff(std::span<const std::string> given_words);
 mark_options parse_mark(std::span<const std::string> given_words);

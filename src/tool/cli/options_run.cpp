@@ -6,6 +6,7 @@
 #include "tool/cli/command_line.hpp"
 #include "tool/cli/leak_options.hpp"
 #include "tool/cli/options_of.hpp"
+#include "tool/cli/options_of_run.hpp"
 #include "tool/cli/twin_options.hpp"
 #include "tool/cli/values.hpp"
 #include "tool/collect/output.hpp"
@@ -21,7 +22,9 @@ bool given(std::string_view source, const std::string& text) {
   return source.starts_with("--") || truth_value(source, text);
 }
 
-void add_run_options(twin_options& twins, run_options& options) {
+}  // namespace
+
+void add_run_options(twin_options& twins, run_options& options, bool of_a_new_program) {
   twins.add("-o,--output", "FILE", "the profile's name; %p pid, %e program, %h host, %t time (heapledger.%e.%p.hlp)",
             [&](auto source, const std::string& text) {
               if (text.empty()) throw usage_error(fmt::format("{} needs a file name", source));
@@ -46,6 +49,7 @@ void add_run_options(twin_options& twins, run_options& options) {
             });
   twins.add_flag("--no-follow", "leave forked and executed children alone",
                  [&](auto source, const std::string& text) { options.follow = !given(source, text); });
+  if (of_a_new_program)
   twins.add("--only", "GLOB", "profile only processes whose program's name matches; may be repeated",
             [&](auto source, const std::string& text) {
               if (source.starts_with("--")) {
@@ -79,7 +83,15 @@ void add_run_options(twin_options& twins, run_options& options) {
   });
 }
 
-}  // namespace
+void refuse_depth_of_nothing(command_line& line, const run_options& options) {
+  if (options.stacks == "off" && line.app().count("--stacks") != 0 && line.app().count("--depth") != 0)
+    throw usage_error("--depth says nothing with --stacks off, which keeps no frames");
+}
+
+bool is_check_asked(const environment_lookup& environment) {
+  const char* check = environment("HEAPLEDGER_CHECK");
+  return check != nullptr && *check != 0 && *check != '0';
+}
 
 run_options parse_run(std::span<const std::string> given_words, const environment_lookup& environment) {
   run_options options;
@@ -89,7 +101,7 @@ run_options parse_run(std::span<const std::string> given_words, const environmen
                          "\nAn option that is not given is taken from the environment: HEAPLEDGER_<OPTION>, such as "
                          "HEAPLEDGER_NO_FOLLOW=1.");
   twin_options twins(line, environment);
-  add_run_options(twins, options);
+  add_run_options(twins, options, true);
   line.app().add_flag("--check", options.check)->group("");  // for tests: not in the help
 
   // Where the program begins is found here, not by CLI11, which would touch the program's own arguments.
@@ -109,10 +121,8 @@ run_options parse_run(std::span<const std::string> given_words, const environmen
 
   line.parse(std::move(ours));
   twins.take();
-  if (options.stacks == "off" && line.app().count("--stacks") != 0 && line.app().count("--depth") != 0)
-    throw usage_error("--depth says nothing with --stacks off, which keeps no frames");
-  if (const char* check = environment("HEAPLEDGER_CHECK"); check != nullptr && *check != 0 && *check != '0')
-    options.check = true;
+  refuse_depth_of_nothing(line, options);
+  if (is_check_asked(environment)) options.check = true;
   if (options.command.empty()) throw usage_error("which program? Type: heapledger run [options] -- PROGRAM [ARG...]");
   return options;
 }

@@ -12,6 +12,7 @@
 #include "tool/cli/run_finish.hpp"
 #include "tool/cli/run_leaks.hpp"
 #include "tool/cli/run_messages.hpp"
+#include "tool/cli/run_parts.hpp"
 #include "tool/collect/environment.hpp"
 #include "tool/collect/launch.hpp"
 #include "tool/collect/output.hpp"
@@ -63,51 +64,6 @@ collect::output_subject expected_root(const run_options& options) {
           .image = 0};
 }
 
-std::string folder_of_output(const run_options& options) {
-  const auto slash = options.output.rfind('/');
-  return slash == std::string::npos ? "." : options.output.substr(0, slash + 1);
-}
-
-collect::probe_settings settings_for(const run_options& options, const collect::session_directory& directory) {
-  collect::probe_settings settings;
-  settings.library = collect::find_probe();
-  if (!collect::can_preload(settings.library)) settings.library = directory.link_to(settings.library);
-  settings.session_directory = directory.path();
-  settings.stacks = options.stacks;
-  settings.depth = options.depth;
-  settings.follow = options.follow;
-  settings.only = options.only;
-  settings.snapshot_signal = options.snapshot_signal;
-  settings.lifetimes = options.lifetimes;
-  settings.check = options.check;
-  return settings;
-}
-
-// While profiles are written, a signal ends the work at once, but not without a word on what is left.
-class interruptible {
- public:
-  explicit interruptible(const std::string& session_directory) {
-    words_ = fmt::format(
-        "\nheapledger: interrupted; what was counted is kept in {}; `heapledger report` reads each "
-        "file there\n",
-        shell_word(session_directory));
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction previous {};
-      struct sigaction action {};
-      action.sa_handler = leave;
-      if (sigaction(signal, nullptr, &previous) == 0 && previous.sa_handler != SIG_IGN)
-        sigaction(signal, &action, nullptr);
-    }
-  }
-
- private:
-  static void leave(int signal) {
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words_.data(), words_.size());
-    ::_exit(128 + signal);
-  }
-  static inline std::string words_;
-};
-
 std::string real_path(const std::string& path) {
   std::error_code unreadable;
   return std::filesystem::canonical(path, unreadable).string();
@@ -144,12 +100,6 @@ int finish(const run_options& options, collect::session_directory& directory, co
   return program_status;  // what was counted is kept; the program did nothing wrong
 }
 
-// Where a standard stream is closed, a file of ours would get its number, and somebody's words.
-void fill_standard_streams() {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
-    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR | O_CLOEXEC);
-}
-
 // The program has run: whatever goes wrong now must not take what was counted with it.
 int watch_and_write(const run_options& options, pid_t root, collect::session& session, collect::held_signals& signals,
                     collect::session_directory& directory, profile_writer& writer) {
@@ -171,8 +121,10 @@ int watch_and_write(const run_options& options, pid_t root, collect::session& se
 int run_checked(const run_options& options) {
   collect::output_names names(options.output, options.force);
   names.check(expected_root(options));
-  collect::session_directory directory(folder_of_output(options));
-  const auto environment = collect::environment_for(settings_for(options, directory), environ);
+  collect::session_directory directory(folder_of_output(options.output));
+  auto settings = settings_for(options, directory);
+  if (!collect::can_preload(settings.library)) settings.library = directory.link_to(settings.library);
+  const auto environment = collect::environment_for(settings, environ);
   if (options.verbose > 0) say(fmt::format("session in {}", directory.path()));
 
   collect::held_signals signals;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -82,6 +83,15 @@ void held_signals::pass_on(pid_t program) {
     const bool from_process = info.ssi_code <= 0;  // SI_USER, SI_QUEUE, SI_TKILL; the kernel's codes are above
     if (info.ssi_signo != SIGCHLD && from_process) ::kill(program, static_cast<int>(info.ssi_signo));
   }
+}
+
+bool held_signals::were_to_end_us() {
+  constexpr std::array ask = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  bool asked = false;
+  signalfd_siginfo info{};
+  while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
+    asked = asked || std::find(ask.begin(), ask.end(), static_cast<int>(info.ssi_signo)) != ask.end();
+  return asked;
 }
 
 void held_signals::release() {

@@ -112,7 +112,7 @@ void process_watch::finish_process(profile& to, std::uint64_t start_ns) const {
   const auto duration_ns = end_ns > start_ns ? static_cast<std::int64_t>(end_ns - start_ns) : 0;
   const bool destructors_ran = process.ended == ending::exited;
   if (state_ == state::running) {
-    set_ending(to, ending::running, duration_ns);
+    set_ending(to, ending::running, process.detached ? process.duration_ns : duration_ns);
   } else if (state_ == state::replaced) {
     set_ending(to, ending::exited, duration_ns);
     process.replaced = true;

@@ -69,6 +69,8 @@ process_info to_process(const segment_copy& segment) {
   info.duration_ns = since_start(header, ended ? header.end_monotonic_ns : last_mentioned_ns(segment));
   info.ended = exited ? ending::exited : ending::lost;
   info.forked = header.forked != 0;
+  info.attached_after_ns = as_ns(header.attached_after_ns);
+  info.detached = header.state == wire::lifecycle::detached;
   info.stacks = stacks_name(header.stacks);
   info.depth_limit = header.depth_limit;
   info.host = host_name();
@@ -244,7 +246,8 @@ profile collect_segment(const std::string& path) {
   if (result.process.ended != ending::lost) return result;
   switch (find_image(file)) {
     case image_state::running:
-      set_ending(result, ending::running, since_start(segment.header, monotonic_ns()));
+      set_ending(result, ending::running,
+                 result.process.detached ? result.process.duration_ns : since_start(segment.header, monotonic_ns()));
       break;
     case image_state::replaced:
       set_ending(result, ending::exited, result.process.duration_ns);

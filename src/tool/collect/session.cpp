@@ -79,33 +79,72 @@ session::session(std::string directory, session_options options)
 
 int session::watch(pid_t root, held_signals& signals) {
   root_ = root;
-  raise_descriptor_limit();
-  add_event(epoll_, signals.fd(), from_signals);
-  pacing pace(options_.interval_ms);
   std::optional<int> status;
-  while (!status) {
-    std::array<epoll_event, 64> events{};
-    const int count =
-        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), pace.timeout_ms(monotonic_ns()));
+  go_on(signals, [&] {
     signals.pass_on(root);
     status = try_wait(root);
-    drain_inotify();  // before any end is booked: a process's files are older than its end
-    for (int i = 0; i < count; ++i) {
-      const auto data = events[static_cast<std::size_t>(i)].data.u64;
-      const auto pid = static_cast<pid_t>(data & UINT32_MAX);
-      if (data >> 32 == from_pidfd && pid != root) process_ended(pid, {});
-    }
-    const auto now_ns = monotonic_ns();
-    if (!status && pace.is_due(now_ns)) {
-      pace.sampled(now_ns, sample_all(now_ns));
-    }
-  }
+    return status.has_value();
+  });
   scan();
   place_images(true);
   process_ended(root, status);
   end_those_gone(false);
   sample_all(monotonic_ns());
   return *status;
+}
+
+bool session::watch_other(pid_t root, held_signals& signals, const std::function<bool()>& is_over) {
+  root_ = root;
+  const auto end = open_pidfd(root);
+  if (end) add_event(epoll_, end.get(), from_pidfd, root);
+  bool has_ended = false;
+  go_on(signals, [&] {
+    const bool is_asked = signals.were_to_end_us();
+    pollfd ready{.fd = end.get(), .events = POLLIN, .revents = 0};
+    has_ended = end ? ::poll(&ready, 1, 0) == 1 : ::kill(root, 0) != 0 && errno == ESRCH;
+    return has_ended || is_asked || is_over();
+  });
+  scan();
+  place_images(true);
+  if (has_ended) process_ended(root, {});
+  end_those_gone(false);
+  sample_all(monotonic_ns());
+  return has_ended;
+}
+
+void session::take_in() {
+  scan();
+  place_images(true);
+  end_those_gone(false);
+  sample_all(monotonic_ns());
+}
+
+std::vector<pid_t> session::running() const {
+  std::vector<pid_t> pids;
+  for (const auto& [pid, image] : running_) pids.push_back(pid);
+  return pids;
+}
+
+void session::go_on(held_signals& signals, const std::function<bool()>& is_done) {
+  raise_descriptor_limit();
+  add_event(epoll_, signals.fd(), from_signals);
+  pacing pace(options_.interval_ms);
+  for (bool done = false; !done;) {
+    std::array<epoll_event, 64> events{};
+    const int count =
+        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), pace.timeout_ms(monotonic_ns()));
+    done = is_done();
+    drain_inotify();  // before any end is booked: a process's files are older than its end
+    for (int i = 0; i < count; ++i) {
+      const auto data = events[static_cast<std::size_t>(i)].data.u64;
+      const auto pid = static_cast<pid_t>(data & UINT32_MAX);
+      if (data >> 32 == from_pidfd && pid != root_) process_ended(pid, {});
+    }
+    const auto now_ns = monotonic_ns();
+    if (!done && pace.is_due(now_ns)) {
+      pace.sampled(now_ns, sample_all(now_ns));
+    }
+  }
 }
 
 void session::scan() {

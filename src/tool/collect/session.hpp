@@ -39,10 +39,19 @@ class session {
   // Until `root` ends. Returns its wait status.
   int watch(pid_t root, held_signals& signals);
 
+  // The same of a process that somebody else started: until it ends, a signal asks us to end, or `is_over` says so, which
+  // is asked at every sample and whenever the directory changes. False: it still runs.
+  bool watch_other(pid_t root, held_signals& signals, const std::function<bool()>& is_over);
+  // Without a watch: all that is there now.
+  void take_in();
+  std::vector<pid_t> running() const;
+
   // The images that are not retired, in the order of their appearance.
   std::list<process_watch>& images() { return images_; }
 
  private:
+  // Returns when `is_done` says so.
+  void go_on(held_signals& signals, const std::function<bool()>& is_done);
   void scan();
   void drain_inotify();
   void see_file(const std::string& name);

@@ -88,6 +88,8 @@ void fields(auto& archive, is<process_info> auto& p) {
   archive(13, p.host);
   archive(14, p.lives_timed);
   archive(15, p.replaced);
+  archive(16, p.attached_after_ns);
+  archive(17, p.detached);
 }
 
 void fields(auto& archive, is<peak_info> auto& p) {

@@ -85,6 +85,8 @@ class json_writer {
     if (process.parent_pid != 0) add(",\"parent_pid\":{}", process.parent_pid);
     if (process.forked) out_ += ",\"forked\":true";
     if (process.replaced) out_ += ",\"replaced\":true";
+    if (process.attached_after_ns > 0) add(",\"attached_after\":{}", json_seconds(process.attached_after_ns));
+    if (process.detached) out_ += ",\"detached\":true";
     if (!process.stacks.empty()) add(",\"stacks\":{}", json_string(process.stacks));
     if (process.depth_limit != 0) add(",\"depth_limit\":{}", process.depth_limit);
     if (!process.host.empty()) add(",\"host\":{}", json_string(process.host));

@@ -42,6 +42,11 @@ void write_process(page& page, const process_info& process) {
                                process.parent_pid),
                    0);
   }
+  if (process.attached_after_ns > 0) {
+    page.paragraph(fmt::format("Attached {} after its start: what it had allocated before is not in these numbers.",
+                               seconds_text(process.attached_after_ns)),
+                   0);
+  }
   if (process.stacks == "off")
     page.paragraph(
         "Recorded with --stacks off: how much was allocated, by which thread and in which sizes, but not where. Record "

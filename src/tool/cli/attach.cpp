@@ -1,0 +1,161 @@
+// heapledger attach: begin in a program that runs, watch it, leave it again, write. See docs/attach.md.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <exception>
+
+#include "tool/cli/attach_calls.hpp"
+#include "tool/cli/attach_mark.hpp"
+#include "tool/cli/commands.hpp"
+#include "tool/cli/run_finish.hpp"
+#include "tool/cli/run_leaks.hpp"
+#include "tool/cli/run_messages.hpp"
+#include "tool/cli/run_parts.hpp"
+#include "tool/collect/output.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/collect/programs.hpp"
+#include "tool/collect/segment_copy.hpp"
+#include "tool/collect/session.hpp"
+#include "tool/profile/error.hpp"
+#include "wire/attach.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+std::string name_of(const inject::target& process) {
+  const auto name = process.program.substr(process.program.rfind('/') + 1);
+  return name.empty() ? "the program" : name;
+}
+
+void refuse_program_of_ours(pid_t pid) {
+  const auto program = collect::find_program(pid);
+  if (!program) return;
+  const collect::segment_file segment(program->segment, collect::links::refused);
+  if (segment.header().state == wire::lifecycle::detached)
+    throw input_error(fmt::format("process {}", pid), refusal_of(static_cast<int>(wire::attach_result::already)));
+  throw input_error(fmt::format("process {}", pid), "it is under heapledger already",
+                    fmt::format("heapledger top {0}, or heapledger leaks {0}", pid));
+}
+
+void check_output(const collect::output_names& names, const inject::target& process) {
+  names.check({.pid = static_cast<std::uint32_t>(process.pid),
+               .program = process.program,
+               .host = collect::host_name(),
+               .start_s = std::time(nullptr),
+               .is_root = true,
+               .image = 0});
+}
+
+// What must end with everything that was begun, also where something goes wrong in between.
+class attached {
+ public:
+  attached(const attach_options& options, pid_t pid)
+      : options_(options.how),
+        process_(inject::examine_target(pid, collect::find_probe())),
+        names_(options_.output, options_.force),
+        leak_watch_(options_.leak_watch, options_.leaks) {
+    check_output(names_, process_);
+  }
+
+  int carry_out() {
+    collect::session_directory directory(folder_of_output(options_.output));
+    if (!inject::sees_the_same(process_.pid, directory.path()))
+      throw input_error(fmt::format("process {}", process_.pid),
+                        fmt::format("sees other files than we do (a container): {} is not there", directory.path()),
+                        "run heapledger inside that container");
+    const attach_mark mark(directory.path());
+    collect::held_signals signals;
+    profile_writer writer(names_, process_.pid);
+    writer.complete_by([&](const auto& image, profile& of) { leak_watch_.complete(image, of); });
+    writer.read_by([&](const auto& written, const profile& of) { leak_watch_.read(written, of); });
+    collect::session session(directory.path(),
+                             {.interval_ms = options_.interval_ms,
+                              .retire = [&](auto images) { writer.write_early(std::move(images)); },
+                              .is_retiring = [&] { return writer.is_busy(); },
+                              .look = [&](const auto& image, auto now_ns) { leak_watch_.look(image, now_ns); }});
+    const auto outcome = begin_in(process_, settings_for(options_, directory));
+    directory.keep(true);
+    say_begun(outcome, directory);
+    try {
+      const bool has_ended =
+          session.watch_other(process_.pid, signals, [&] { return mark.is_asked_to_end(); });
+      const auto still_counting = has_ended ? std::string() : leave(session);
+      const interruptible while_writing(directory.path());
+      signals.release();
+      return write(session, writer, directory, mark, still_counting);
+    } catch (const std::exception& error) {
+      throw input_error(directory.path(), error.what(),
+                        "what was counted is kept there: `heapledger report` reads each file");
+    }
+  }
+
+ private:
+  void say_begun(const inject::outcome& outcome, const collect::session_directory& directory) const {
+    if (options_.verbose > 0)
+      say(fmt::format("session in {}; one thread stood still for {:.1f} ms; {} looked at", directory.path(),
+                      static_cast<double>(outcome.stopped_ns) / 1e6, outcome.tries));
+    if (options_.quiet) return;
+    if (process_.program_has_malloc)
+      say(fmt::format("{} brings an allocator of its own: what goes there directly is not counted", name_of(process_)));
+    say(fmt::format("attached to {0} (pid {1}); counting from now on; Ctrl-C or `heapledger detach {1}` ends it and "
+                    "writes the profile",
+                    name_of(process_), process_.pid));
+  }
+
+  // The process, and what it forked meanwhile. Returns what is left to be said.
+  std::string leave(const collect::session& session) const {
+    std::string words;
+    for (const auto pid : session.running())
+      if (const auto why = end_in(pid); !why.empty() && collect::find_program(pid)) {
+        words += fmt::format("{}; counting goes on in it", why);
+        say(words);
+      }
+    return words;
+  }
+
+  int write(collect::session& session, profile_writer& writer, collect::session_directory& directory,
+            const attach_mark& mark, const std::string& still_counting) {
+    progress_line progress(!options_.quiet);
+    writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
+    progress.clear();
+    if (!still_counting.empty()) mark.say(still_counting);
+    for (const auto& written : writer.written()) mark.say("wrote " + written.file);
+    for (const auto& failed : writer.failed()) mark.say(failed.why);
+    if (!options_.quiet) {
+      say_own_allocators(writer.written(), {});
+      say_written(writer.written());
+    }
+    if (!writer.failed().empty()) {
+      say_failed(writer.failed(), directory.path());
+      return exit_failure;
+    }
+    directory.keep(false);
+    if (writer.written().empty()) {
+      say(fmt::format("no profile: process {} ended before it counted anything", process_.pid));
+      return exit_failure;
+    }
+    return leak_watch_.finish(options_.quiet, 0);
+  }
+
+  run_options options_;
+  inject::target process_;
+  collect::output_names names_;
+  run_leak_watch leak_watch_;
+};
+
+}  // namespace
+
+int attach(const attach_options& options) {
+  fill_standard_streams();
+  try {
+    const auto pid = static_cast<pid_t>(std::stoi(options.pid));
+    refuse_program_of_ours(pid);
+    return attached(options, pid).carry_out();
+  } catch (const std::exception& error) {
+    say(error.what());
+    return exit_failure;
+  }
+}
+
+}  // namespace heapledger::cli

@@ -1,0 +1,88 @@
+// heapledger detach: end what `attach` began. Who watches is asked to; where nobody does any more, we do it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "tool/cli/attach_calls.hpp"
+#include "tool/cli/attach_mark.hpp"
+#include "tool/cli/commands.hpp"
+#include "tool/cli/run_finish.hpp"
+#include "tool/cli/run_messages.hpp"
+#include "tool/cli/run_parts.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/collect/output.hpp"
+#include "tool/collect/programs.hpp"
+#include "tool/collect/segment_copy.hpp"
+#include "tool/collect/session.hpp"
+#include "tool/profile/error.hpp"
+
+namespace heapledger::cli {
+namespace {
+
+int detach_through_watcher(const detach_options& options, const std::string& directory, const found_watcher& watcher) {
+  const auto words = ask_to_end(directory, watcher);
+  bool wrote = false;
+  for (std::size_t at = 0; at < words.size();) {
+    const auto end = std::min(words.find('\n', at), words.size());
+    const auto line = words.substr(at, end - at);
+    wrote = wrote || line.starts_with("wrote ");
+    if (!options.quiet || !line.starts_with("wrote ")) say(line);
+    at = end + 1;
+  }
+  if (wrote) return 0;
+  if (words.empty()) say(fmt::format("who watched process {} ended without a word; type it again", options.pid));
+  return exit_failure;
+}
+
+int detach_alone(const detach_options& options, pid_t pid, const std::string& directory) {
+  collect::output_names names(options.output, options.force);
+  collect::session_options without_timeline;
+  without_timeline.interval_ms = 0;
+  collect::session session(directory, std::move(without_timeline));
+  session.take_in();
+  const auto running = session.running();
+  for (const auto each : running)
+    if (const auto why = end_in(each); !why.empty() && each == pid) throw input_error(why);
+  profile_writer writer(names, pid);
+  const interruptible while_writing(directory);
+  progress_line progress(!options.quiet);
+  writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
+  progress.clear();
+  if (!options.quiet) say_written(writer.written());
+  if (!writer.failed().empty() || writer.written().empty()) {
+    say_failed(writer.failed(), directory);
+    return exit_failure;
+  }
+  remove_marks(directory);
+  return 0;
+}
+
+}  // namespace
+
+int detach(const detach_options& options) {
+  fill_standard_streams();
+  try {
+    const auto pid = static_cast<pid_t>(std::stoi(options.pid));
+    const auto program = collect::find_program(pid);
+    if (!program)
+      throw input_error(fmt::format("process {}", pid), "it is not under heapledger, or not yours to look at",
+                        "heapledger ps lists those that are");
+    const auto directory = program->segment.substr(0, program->segment.rfind('/'));
+    const auto watcher = find_watcher(directory);
+    const collect::segment_file segment(program->segment, collect::links::refused);
+    if (watcher.state == attach_watcher::never && segment.header().state == wire::lifecycle::detached)
+      throw input_error(fmt::format("process {}", pid), "it was detached already, and its profile is written");
+    if (watcher.state == attach_watcher::never)
+      throw input_error(fmt::format("process {}", pid),
+                        "it was started under heapledger, and is profiled up to its end",
+                        fmt::format("heapledger snapshot {} keeps what it holds now", pid));
+    return watcher.state == attach_watcher::there ? detach_through_watcher(options, directory, watcher)
+                                                  : detach_alone(options, pid, directory);
+  } catch (const std::exception& error) {
+    say(error.what());
+    return exit_failure;
+  }
+}
+
+}  // namespace heapledger::cli
