@@ -68,15 +68,15 @@ void read_wanted(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, std::set<s
   }
 }
 
-std::uint64_t first_loaded(Elf* elf) {
+std::optional<std::uint64_t> first_of_type(Elf* elf, std::uint32_t type) {
   std::size_t count = 0;
-  if (elf_getphdrnum(elf, &count) != 0) return 0;
+  if (elf_getphdrnum(elf, &count) != 0) return {};
   for (std::size_t i = 0; i < count; ++i) {
     GElf_Phdr segment;
-    if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) return 0;
-    if (segment.p_type == PT_LOAD) return segment.p_vaddr & ~std::uint64_t{4095};
+    if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) return {};
+    if (segment.p_type == type) return segment.p_vaddr;
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
@@ -85,7 +85,8 @@ exports::exports(int fd) {
   if (elf_version(EV_CURRENT) == EV_NONE) return;
   const elf_handle elf(elf_begin(fd, ELF_C_READ, nullptr), &elf_end);
   if (!elf || elf_kind(elf.get()) != ELF_K_ELF) return;
-  first_address_ = first_loaded(elf.get());
+  first_address_ = first_of_type(elf.get(), PT_LOAD).value_or(0) & ~std::uint64_t{4095};
+  unwind_table_ = first_of_type(elf.get(), PT_GNU_EH_FRAME).value_or(0);
   Elf_Data* symbol_versions = nullptr;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr header;

@@ -23,6 +23,8 @@ class exports {
   explicit exports(int fd);  // stays the caller's
 
   std::uint64_t first_address() const { return first_address_; }  // of what is loaded first: where the module begins
+  std::uint64_t unwind_table() const { return unwind_table_; }    // .eh_frame_hdr's address; 0: none
+  const std::vector<exported_function>& functions() const { return functions_; }
   std::optional<std::uint64_t> find(std::string_view name) const;
   // All names of the functions that cover this address; none: it is not an exported function's.
   std::vector<std::string_view> names_at(std::uint64_t address) const;
@@ -34,6 +36,7 @@ class exports {
 
  private:
   std::uint64_t first_address_ = 0;
+  std::uint64_t unwind_table_ = 0;
   std::vector<exported_function> functions_;  // by address
   std::uint64_t longest_ = 0;
   std::set<std::string> versions_;

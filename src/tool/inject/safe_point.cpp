@@ -54,6 +54,10 @@ bool is_allocation(const std::vector<std::string_view>& names) {
 
 }  // namespace
 
+bool is_wait(std::string_view name) {
+  return std::find(std::begin(waits), std::end(waits), name) != std::end(waits);
+}
+
 std::string why_unsafe(const stack_facts& stack) {
   const auto frames = stack.frames;
   if (frames.empty()) return "its stack cannot be walked";

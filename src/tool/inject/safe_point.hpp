@@ -32,6 +32,9 @@ struct stack_facts {
   bool program_has_malloc = false;  // linked into it: which of its frames are the allocator's cannot be told
 };
 
+// Whether a function of libc of this name does nothing but wait, or one thing in the kernel.
+bool is_wait(std::string_view name);
+
 // Empty: it is safe. Otherwise what stands against it, for people: "it is in the loader".
 std::string why_unsafe(const stack_facts& stack);
 

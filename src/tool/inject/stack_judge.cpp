@@ -62,6 +62,8 @@ stack_judge::stack_judge(const target& in) : in_(in), walker_(in.pid, in.modules
     }
     kinds_.push_back(kind);
   }
+  const auto& libc = exports_[in.libc];
+  parts_of_libc_ = find_tail_calls(in.pid, in.modules[in.libc].start - libc.first_address(), libc, is_wait);
 }
 
 placed_frame stack_judge::place(const walked_frame& frame) const {
@@ -74,7 +76,11 @@ placed_frame stack_judge::place(const walked_frame& frame) const {
   }
   const auto index = static_cast<std::size_t>(where - in_.modules.data());
   placed.where = kinds_[index];
-  placed.names = exports_[index].names_at(frame.address - where->start + exports_[index].first_address());
+  const auto address = frame.address - where->start + exports_[index].first_address();
+  placed.names = exports_[index].names_at(address);
+  if (placed.names.empty() && index == in_.libc)
+    for (const auto& part : parts_of_libc_)
+      if (part.start <= address && address < part.end) placed.names.push_back(part.of);
   return placed;
 }
 

@@ -9,6 +9,7 @@
 
 #include "tool/inject/safe_point.hpp"
 #include "tool/inject/stack_walk.hpp"
+#include "tool/inject/tail_calls.hpp"
 #include "tool/inject/target.hpp"
 
 namespace heapledger::inject {
@@ -25,6 +26,7 @@ class stack_judge {
   const target& in_;
   std::vector<exports> exports_;   // of each module
   std::vector<code_kind> kinds_;
+  std::vector<nameless_part> parts_of_libc_;
   stack_walker walker_;
 };
 
