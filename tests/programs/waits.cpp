@@ -301,34 +301,25 @@ bool is_told_to_end() {
   return poll(&input, 1, 0) == 1;
 }
 
-// Never in the kernel: every register has a value that it can be told from.
+// Hardly ever in the kernel, in one thread: every register has a value that it can be told from.
 void compute() {
-  std::atomic<bool> ends{false};
-  std::thread reads([&] {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    char byte = 0;
-    read(0, &byte, 1);
-    ends = true;
-  });
   ready();
   double sum[4] = {1, 2, 3, 4};
   unsigned long x = 0, rounds = 0;
-  while (!ends) {
+  while (rounds % 1000 != 0 || !is_told_to_end()) {
     const double before = sum[0] + sum[1] + sum[2] + sum[3];
     const unsigned long y = x;
+    errno = ENOTTY;
     for (int i = 0; i < 1000; ++i) {
       for (double& each : sum) each += 0.5;
       asm volatile("add $3, %0" : "+r"(x));
     }
     expect(x == y + 3000, "integers");
+    expect(errno == ENOTTY, "errno");
     expect(sum[0] + sum[1] + sum[2] + sum[3] == before + 2000, "floating point");
     for (double& each : sum) each -= 500;
     ++rounds;
   }
-  reads.join();
-  expect(rounds > 0, "rounds");
 }
 
 void allocate_in_threads(bool with_new_threads) {

@@ -54,7 +54,7 @@ std::string name_of_process(pid_t pid) {
 
 void refuse_by_status(pid_t pid, std::string_view status) {
   if (status.empty())
-    throw input_error(fmt::format("there is no process {}", pid), {}, "ps -e lists those there are");
+    throw input_error(fmt::format("there is no process {}; ps -e lists those there are", pid));
   if (pid == ::getpid()) throw input_error(subject(pid), "is this heapledger itself", "name another process");
   const auto group = number_of(status_value(status, "Tgid:"));
   if (group != pid)
