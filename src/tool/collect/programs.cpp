@@ -74,7 +74,7 @@ bool process_exists(pid_t pid) {
     throw input_error(
         fmt::format("there is no process {}; heapledger ps lists the programs that are under heapledger", pid));
   throw input_error(fmt::format("process {}", pid), "it is not under heapledger, or not yours to look at",
-                    "heapledger ps lists those that are; heapledger run -- PROGRAM starts one");
+                    fmt::format("heapledger ps lists those that are; heapledger attach {} begins with it", pid));
 }
 
 }  // namespace

@@ -1,0 +1,228 @@
+"""attach and detach: a program that runs already is profiled from then on, goes on as if nothing had been, and is left again
+by whoever asks; and what cannot be attached to is told from what can in one line."""
+
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+import ledger
+
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+ALLOCATES = "import sys, time\nkept = []\nprint('on', flush=True)\nfor line in sys.stdin:\n    kept += [bytearray(100_000) for _ in range(int(line))]\n    print(len(kept), flush=True)\n"
+
+
+def probe_can_attach():
+    with open(ledger.PROBE, "rb") as file:
+        return b"heapledger_attach" in file.read()
+
+
+class Attached(ledger.Case):
+    def start(self, *command, **how):
+        process = subprocess.Popen(command, env=ledger.plain_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   start_new_session=True, cwd=self.dir, **how)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+    def program(self):
+        process = self.start("python3", "-c", ALLOCATES)
+        self.assertEqual(process.stdout.readline(), b"on\n")
+        return process
+
+    def allocate(self, process, blocks):
+        process.stdin.write(b"%d\n" % blocks)
+        process.stdin.flush()
+        return int(process.stdout.readline())
+
+    def attach(self, process, *options):
+        """The tool, once it is there."""
+        tool = self.start(ledger.BIN, "attach", "-o", self.path("out.hlp"), *options, str(process.pid), stderr=subprocess.PIPE)
+        line = tool.stderr.readline()
+        self.assertRegex(line, rb"^heapledger: attached to python3[^ ]* \(pid %d\); counting from now on; Ctrl-C or `heapledger "
+                         rb"detach %d` ends it and writes the profile\n$" % (process.pid, process.pid))
+        return tool
+
+    def detach(self, process, *options):
+        return ledger.execute([ledger.BIN, "detach", *options, str(process.pid)], cwd=self.dir)
+
+    def finish(self, tool):
+        _, err = tool.communicate(timeout=ledger.TIMEOUT)
+        return tool.returncode, err
+
+    def assert_goes_on(self, process, blocks):
+        self.assertEqual(self.allocate(process, 1), blocks + 1)
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
+
+    def assert_counted(self, blocks, file="out.hlp"):
+        r = ledger.report(self.path(file))
+        self.assertGreater(r["process"]["attached_after"], 0)
+        big = [s for s in r["stacks"] if s["allocated_bytes"] >= 100_000]
+        self.assertEqual(sum(s["allocations"] for s in big if s["allocated_bytes"] // s["allocations"] >= 100_000), blocks, big)
+        return r
+
+    def assert_nothing_stays(self, process):
+        self.assertEqual([name for name in os.listdir("/dev/shm") if name.startswith(f"heapledger-{os.getuid()}-{process}-")], [])
+
+
+@unittest.skipUnless(probe_can_attach(), "the probe cannot be attached")
+class Programs(Attached):
+    def test_ctrl_c(self):
+        process = self.program()
+        self.allocate(process, 5)
+        tool = self.attach(process)
+        self.allocate(process, 7)
+        tool.send_signal(signal.SIGINT)
+        status, err = self.finish(tool)
+        self.assertEqual(status, 0, err)
+        self.assertRegex(err, rb"still runs: its profile holds what it did until now\nheapledger: wrote .*out.hlp; next: heapledger report ")
+        r = self.assert_counted(7)
+        self.assertEqual((r["process"]["ended"], r["process"]["detached"], r["process"]["pid"]), ("running", True, process.pid))
+        text = ledger.execute([ledger.BIN, "report", self.path("out.hlp")]).out
+        self.assertRegex(text, rb"Attached [0-9.]+ m?s after its start: what it had allocated before is not in these numbers\.")
+        self.assertIn("timeline", r)
+        self.assert_nothing_stays(tool.pid)
+        self.assert_goes_on(process, 12)
+
+    def test_detach_from_elsewhere(self):
+        process = self.program()
+        tool = self.attach(process)
+        self.allocate(process, 3)
+        done = self.detach(process)
+        self.assertEqual((done.status, done.err), (0, b"heapledger: wrote %s\n" % self.path("out.hlp").encode()))
+        self.assertEqual(self.finish(tool)[0], 0)
+        self.assert_counted(3)
+        again = self.detach(process)
+        self.assertEqual(again.status, 125)
+        self.assertIn(b"is not under heapledger", again.err)
+        once_more = ledger.execute([ledger.BIN, "attach", str(process.pid)], cwd=self.dir)
+        self.assertEqual(once_more.status, 125)
+        self.assertIn(b"it was under heapledger before, and can be attached to once", once_more.err)
+        self.assert_goes_on(process, 3)
+
+    def test_its_end(self):
+        process = self.program()
+        tool = self.attach(process)
+        self.allocate(process, 3)
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
+        status, err = self.finish(tool)
+        self.assertEqual(status, 0, err)
+        self.assertEqual(self.assert_counted(3)["process"]["ended"], "exited")
+        self.assert_nothing_stays(tool.pid)
+
+    def test_killed(self):
+        process = self.program()
+        tool = self.attach(process)
+        self.allocate(process, 3)
+        process.kill()
+        self.assertEqual(self.finish(tool)[0], 0)
+        self.assertIn(self.assert_counted(3)["process"]["ended"], ("signaled", "lost"))
+
+    def test_who_watches_is_killed(self):
+        process = self.program()
+        tool = self.attach(process)
+        self.allocate(process, 3)
+        tool.kill()
+        self.finish(tool)
+        self.allocate(process, 4)
+        done = self.detach(process, "-o", "late.hlp")
+        self.assertEqual(done.status, 0, done)
+        self.assertIn(b"wrote late.hlp; next: heapledger report late.hlp", done.err)
+        self.assert_counted(7, "late.hlp")
+        self.assert_nothing_stays(tool.pid)
+        self.assert_goes_on(process, 7)
+
+    def test_options(self):
+        process = self.program()
+        tool = self.attach(process, "--stacks", "off", "--interval", "0", "--lifetimes", "--leaks")
+        self.allocate(process, 3)
+        tool.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(tool)[0], 0)
+        r = ledger.report(self.path("out.hlp"))
+        self.assertEqual(r["process"]["stacks"], "off")
+        self.assertEqual(ledger.execute([ledger.BIN, "leaks", self.path("out.hlp")]).status, 0)
+        self.assert_goes_on(process, 3)
+
+    def test_threads_that_allocate_all_the_time(self):
+        process = self.start(ledger.program("waits"), "new_threads")
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        tool = self.start(ledger.BIN, "attach", "-o", self.path("out.hlp"), str(process.pid), stderr=subprocess.PIPE)
+        self.assertIn(b"attached to waits", tool.stderr.readline())
+        self.assertEqual(self.detach(process).status, 0)
+        self.assertEqual(self.finish(tool)[0], 0)
+        out, _ = process.communicate(b"x\n")
+        self.assertEqual((out, process.returncode), (b"as it should be\n", 0))
+        self.assertGreater(ledger.report(self.path("out.hlp"))["totals"]["allocations"], 0)
+
+    def test_already_under_heapledger(self):
+        run = self.start(ledger.BIN, "run", "-o", self.path("run.hlp"), "--", "python3", "-c", ALLOCATES, stderr=subprocess.PIPE)
+        self.assertEqual(run.stdout.readline(), b"on\n")
+        [pid] = ledger.children_under_probe(run.pid)
+        done = ledger.execute([ledger.BIN, "attach", str(pid)], cwd=self.dir)
+        self.assertEqual((done.status, done.err), (125, b"heapledger: process %d: it is under heapledger already; heapledger top %d, or "
+                                                   b"heapledger leaks %d\n" % (pid, pid, pid)))
+        done = ledger.execute([ledger.BIN, "detach", str(pid)], cwd=self.dir)
+        self.assertEqual(done.status, 125)
+        self.assertIn(b"it was started under heapledger, and is profiled up to its end", done.err)
+        run.communicate()
+
+    def test_own_mounts(self):
+        if os.getuid() != 0 or ledger.execute(["unshare", "-m", "true"]).status != 0:
+            self.skipTest("may not have mounts of its own")
+        folder = os.path.dirname(ledger.PROBE)
+        process = self.start("unshare", "-m", "--propagation", "private", "sh", "-c",
+                             f"mount -t tmpfs none {folder} && echo on && read x")
+        self.assertEqual(process.stdout.readline(), b"on\n")
+        done = ledger.execute([ledger.BIN, "attach", str(process.pid)], cwd=self.dir)
+        self.assertEqual(done.status, 125, done)
+        self.assertIn(b"libheapledger.so is not there; run heapledger inside", done.err)
+
+
+class Refusals(Attached):
+    def refused(self, *words, status=125):
+        done = ledger.execute([ledger.BIN, *words], cwd=self.dir)
+        self.assertEqual((done.status, done.out), (status, b""), done)
+        self.assertEqual(done.err.count(b"\n"), 1, done)
+        return done.err.decode()
+
+    def test_no_process(self):
+        self.assertIn("to which process? Type: heapledger attach PID", self.refused("attach", status=2))
+        self.assertIn("'python3' is no number; pgrep python3 may tell it", self.refused("attach", "python3", status=2))
+        with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+            beyond = int(file.read()) + 1
+        self.assertIn(f"there is no process {beyond}", self.refused("attach", str(beyond)))
+        self.assertIn("is not under heapledger", self.refused("detach", str(os.getpid())))
+
+    def test_thread(self):
+        process = self.start("python3", "-c", "import sys, threading\nt = threading.Thread(target=sys.stdin.read)\nt.start()\nprint(t.native_id, flush=True)")
+        tid = int(process.stdout.readline())
+        self.assertIn(f"is a thread of process {process.pid}; heapledger attach {process.pid}", self.refused("attach", str(tid)))
+
+    def test_another_user(self):
+        if os.getuid() != 0 or ledger.execute([*AS_NOBODY, "test", "-x", ledger.BIN]).status != 0:
+            self.skipTest("needs root to become somebody else")
+        process = self.program()
+        done = ledger.execute([*AS_NOBODY, ledger.BIN, "attach", str(process.pid)], cwd="/")
+        self.assertEqual(done.status, 125)
+        self.assertIn(b"belongs to another user; be that user, or root: sudo heapledger attach %d\n" % process.pid, done.err)
+
+    def test_output_that_exists(self):
+        process = self.program()
+        taken = self.write("taken.hlp", "mine")
+        self.assertIn("exists already", self.refused("attach", "-o", taken, str(process.pid)))
+
+    def test_it_is_suggested(self):
+        process = self.program()
+        for words in (("top", str(process.pid)), ("leaks", str(process.pid))):
+            self.assertIn(f"heapledger attach {process.pid}", self.refused(*words))
+
+
+if __name__ == "__main__":
+    ledger.main()
