@@ -60,13 +60,17 @@ class Waits(Injected):
         for mode in ("nanosleep", "clock_nanosleep", "poll", "ppoll", "select", "futex", "cond", "sem"):
             with self.subTest(mode=mode):
                 process = self.waiting(mode, "500")
+                self.await_wait(process)
+                done_in_time = 0
                 for _ in range(3000):
                     done = self.inject(process, patience_ms=100)
+                    done_in_time += done.status == 0
                     if process.poll() is not None:
                         break
                     if done.status != 0:
                         self.assertRegex(done.err, b"has ended|no moment")
                 self.assertIsNotNone(process.poll(), "it ends in time")
+                self.assertGreater(done_in_time, 0)
                 self.assert_goes_on(process)
 
     def test_what_ends_by_something(self):

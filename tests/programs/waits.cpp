@@ -1,5 +1,5 @@
-// Waits in the kernel in one way that is asked for, and says whether it came back as it should: not before its time, not
-// with EINTR, with errno, its signal mask and its dispositions as they were. Says "ready" when it is about to wait.
+// Waits in the kernel in one way that is asked for, and says whether it came back as it should: not before its time,
+// not with EINTR, with errno, its signal mask and its dispositions as they were. Says "ready" when it is about to wait.
 //   waits MODE [MILLISECONDS]      a wait that ends by itself, or by what comes on standard input
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -190,7 +190,8 @@ void wait_write() {
     char byte = 0;
     read(0, &byte, 1);
     std::vector<char> into(1 << 20);
-    for (std::size_t got = 0; got < much.size();) got += static_cast<std::size_t>(read(ends[0], into.data(), into.size()));
+    for (std::size_t got = 0; got < much.size();)
+      got += static_cast<std::size_t>(read(ends[0], into.data(), into.size()));
   });
   ready();
   expect(write(ends[1], much.data(), much.size()) == static_cast<ssize_t>(much.size()), "write");
@@ -426,11 +427,14 @@ void fiber() {
   inner.uc_stack.ss_sp = stack + 8192;
   inner.uc_stack.ss_size = 16384;
   inner.uc_link = &outer;
-  makecontext(&inner, [] {
-    char byte = 0;
-    ready();
-    expect(read(0, &byte, 1) == 1, "read");
-  }, 0);
+  makecontext(
+      &inner,
+      [] {
+        char byte = 0;
+        ready();
+        expect(read(0, &byte, 1) == 1, "read");
+      },
+      0);
   swapcontext(&outer, &inner);
   for (int i = 0; i < 8192; ++i) expect(stack[i] == 0, "what lies below the fiber's stack is what it was");
 }
@@ -457,16 +461,37 @@ void at_exit() {
   std::exit(0);
 }
 
-const std::map<std::string, std::function<void()>> modes = {
-    {"nanosleep", wait_nanosleep}, {"clock_nanosleep", wait_clock_nanosleep}, {"poll", wait_poll}, {"ppoll", wait_ppoll},
-    {"select", wait_select}, {"futex", wait_futex}, {"cond", wait_cond}, {"sem", wait_sem},
-    {"read", wait_read}, {"epoll", wait_epoll}, {"epoll_pwait", wait_epoll_pwait}, {"accept", wait_accept},
-    {"recv", wait_recv}, {"write", wait_write}, {"waitpid", wait_waitpid}, {"flock", wait_flock}, {"semop", wait_semop},
-    {"futex_untimed", wait_futex_untimed}, {"sigwait", wait_sigwait}, {"handled_epoll", wait_handled_epoll},
-    {"sigsuspend", wait_sigsuspend}, {"compute", compute}, {"allocate", [] { allocate_in_threads(false); }},
-    {"new_threads", [] { allocate_in_threads(true); }}, {"signals", signals}, {"all_blocked", all_blocked},
-    {"ignored_faults", ignored_faults}, {"small_stack", small_stack}, {"fiber", fiber}, {"in_handler", in_handler},
-    {"at_exit", at_exit}};
+const std::map<std::string, std::function<void()>> modes = {{"nanosleep", wait_nanosleep},
+                                                            {"clock_nanosleep", wait_clock_nanosleep},
+                                                            {"poll", wait_poll},
+                                                            {"ppoll", wait_ppoll},
+                                                            {"select", wait_select},
+                                                            {"futex", wait_futex},
+                                                            {"cond", wait_cond},
+                                                            {"sem", wait_sem},
+                                                            {"read", wait_read},
+                                                            {"epoll", wait_epoll},
+                                                            {"epoll_pwait", wait_epoll_pwait},
+                                                            {"accept", wait_accept},
+                                                            {"recv", wait_recv},
+                                                            {"write", wait_write},
+                                                            {"waitpid", wait_waitpid},
+                                                            {"flock", wait_flock},
+                                                            {"semop", wait_semop},
+                                                            {"futex_untimed", wait_futex_untimed},
+                                                            {"sigwait", wait_sigwait},
+                                                            {"handled_epoll", wait_handled_epoll},
+                                                            {"sigsuspend", wait_sigsuspend},
+                                                            {"compute", compute},
+                                                            {"allocate", [] { allocate_in_threads(false); }},
+                                                            {"new_threads", [] { allocate_in_threads(true); }},
+                                                            {"signals", signals},
+                                                            {"all_blocked", all_blocked},
+                                                            {"ignored_faults", ignored_faults},
+                                                            {"small_stack", small_stack},
+                                                            {"fiber", fiber},
+                                                            {"in_handler", in_handler},
+                                                            {"at_exit", at_exit}};
 
 }  // namespace
 

@@ -109,7 +109,8 @@ TEST(cli, alone_it_says_what_there_is) {
 TEST(cli, wrong_usage_is_one_line_and_2) {
   expect_one_line(heapledger_tool({"rport"}), 2, "did you mean report?");
   expect_one_line(heapledger_tool({"ps", "x"}), 2, "one argument too many");
-  expect_one_line(heapledger_tool({"attach", "1"}), 2, "not in this version");
+  expect_one_line(heapledger_tool({"attach"}), 2, "to which process?");
+  expect_one_line(heapledger_tool({"detach", "x"}), 2, "is no number");
   expect_one_line(heapledger_tool({"run", "--bogus", "true"}), 2, "--bogus");
   expect_one_line(heapledger_tool({"run"}), 2, "which program?");
   expect_one_line(heapledger_tool({"report", "--by", "size", "x"}), 2, "--by");

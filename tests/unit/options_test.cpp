@@ -290,9 +290,29 @@ TEST(commands, unknown_ones_get_a_suggestion) {
   EXPECT_SAYS(refusal({"two\nlines\x1b[1m"}), "two\\x0alines\\x1b[1m");
   EXPECT_SAYS(refusal({"report", "--two\nlines"}), "--two\\x0alines");
   EXPECT_SAYS(refusal({"report", "a.hlp", "b.hlp"}), "heapledger diff OLD NEW compares two profiles");
-  for (const char* later : {"attach", "detach"}) {
-    EXPECT_SAYS(refusal({later}), "not in this version");
-  }
+}
+
+TEST(attach_options, are_taken) {
+  const auto given = parsed({"attach", "-o", "x.hlp", "--depth", "7", "--leaks", "4711", "-q"});
+  const auto& options = std::get<attach_options>(given);
+  EXPECT_EQ(options.pid, "4711");
+  EXPECT_EQ(options.how.output, "x.hlp");
+  EXPECT_EQ(options.how.depth, 7U);
+  EXPECT_TRUE(options.how.leaks);
+  EXPECT_TRUE(options.how.quiet);
+  EXPECT_SAYS(refusal({"attach"}), "heapledger attach PID");
+  EXPECT_SAYS(refusal({"attach", "sleep"}), "pgrep sleep");
+  EXPECT_SAYS(refusal({"attach", "--only", "x", "4711"}), "--only");
+  EXPECT_SAYS(refusal({"attach", "1", "2"}), "one argument too many");
+}
+
+TEST(detach_options, are_taken) {
+  const auto given = parsed({"detach", "-f", "-o", "x.hlp", "4711"});
+  const auto& options = std::get<detach_options>(given);
+  EXPECT_EQ(options.pid, "4711");
+  EXPECT_EQ(options.output, "x.hlp");
+  EXPECT_TRUE(options.force);
+  EXPECT_SAYS(refusal({"detach"}), "heapledger detach PID");
 }
 
 TEST(top_options, are_taken) {

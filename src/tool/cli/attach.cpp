@@ -78,8 +78,7 @@ class attached {
     directory.keep(true);
     say_begun(outcome, directory);
     try {
-      const bool has_ended =
-          session.watch_other(process_.pid, signals, [&] { return mark.is_asked_to_end(); });
+      const bool has_ended = session.watch_other(process_.pid, signals, [&] { return mark.is_asked_to_end(); });
       const auto still_counting = has_ended ? std::string() : leave(session);
       const interruptible while_writing(directory.path());
       signals.release();
@@ -98,7 +97,8 @@ class attached {
     if (options_.quiet) return;
     if (process_.program_has_malloc)
       say(fmt::format("{} brings an allocator of its own: what goes there directly is not counted", name_of(process_)));
-    say(fmt::format("attached to {0} (pid {1}); counting from now on; Ctrl-C or `heapledger detach {1}` ends it and "
+    say(
+        fmt::format("attached to {0} (pid {1}); counting from now on; Ctrl-C or `heapledger detach {1}` ends it and "
                     "writes the profile",
                     name_of(process_), process_.pid));
   }
@@ -108,7 +108,7 @@ class attached {
     std::string words;
     for (const auto pid : session.running())
       if (const auto why = end_in(pid); !why.empty() && collect::find_program(pid)) {
-        words += fmt::format("{}; counting goes on in it", why);
+        words += fmt::format("{}; the probe stays in it, and nobody reads what it counts", why);
         say(words);
       }
     return words;

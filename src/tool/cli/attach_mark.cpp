@@ -48,8 +48,7 @@ found_watcher find_watcher(const std::string& directory) {
 }
 
 std::string ask_to_end(const std::string& directory, const found_watcher& watcher) {
-  const collect::unique_fd wish(
-      ::open(wish_of(directory).c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const collect::unique_fd wish(::open(wish_of(directory).c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!wish) throw input_error(directory, std::strerror(errno), "be the user who attached, or root");
   while (::flock(watcher.file.get(), LOCK_SH) != 0)
     if (errno != EINTR) throw input_error(directory, std::strerror(errno));

@@ -93,8 +93,20 @@ diagnosis examine_preload() {
   return {health::note, "LD_PRELOAD", fmt::format("is set already ({}); it stays, behind the probe", value)};
 }
 
+// `run` needs none. What `attach` and the second witness of the leak watch need is a matter of this machine's settings.
 diagnosis examine_ptrace() {
-  return {health::good, "ptrace, perf", "not needed: no privileges are"};
+  constexpr const char* subject = "ptrace, perf";
+  std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
+  int scope = 0;
+  file >> scope;
+  if (geteuid() != 0 && file && scope != 0)
+    return {
+        health::note, subject,
+        fmt::format("not needed by run; attach needs {} (kernel.yama.ptrace_scope is {})",
+                    scope == 3 ? "a new start of the machine" : "sudo, or sysctl kernel.yama.ptrace_scope=0", scope)};
+  return {health::good, subject,
+          geteuid() == 0 ? "not needed by run; attach reaches every program"
+                         : "not needed by run; attach reaches programs of this user"};
 }
 
 // "libc.so.6" of this process, and its build-id as lowercase hex.

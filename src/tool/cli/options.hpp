@@ -16,9 +16,9 @@ struct spoken {  // help, version, or one line that says what is wrong and what 
   int exit_status = 0;  // above 0: an error, for standard error
 };
 
-using invocation =
-    std::variant<spoken, run_options, attach_options, detach_options, report_options, html_options, top_options, diff_options, leaks_options,
-                 export_options, mark_options, ps_options, watch_switch_options, doctor_options>;
+using invocation = std::variant<spoken, run_options, attach_options, detach_options, report_options, html_options,
+                                top_options, diff_options, leaks_options, export_options, mark_options, ps_options,
+                                watch_switch_options, doctor_options>;
 using environment_lookup = std::function<const char*(const char* name)>;
 
 // `words` are the arguments without the program's own name. Every option of `run` that is not given is taken from its

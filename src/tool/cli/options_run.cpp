@@ -50,16 +50,16 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
   twins.add_flag("--no-follow", "leave forked and executed children alone",
                  [&](auto source, const std::string& text) { options.follow = !given(source, text); });
   if (of_a_new_program)
-  twins.add("--only", "GLOB", "profile only processes whose program's name matches; may be repeated",
-            [&](auto source, const std::string& text) {
-              if (source.starts_with("--")) {
-                options.only.push_back(text);
-                return;
-              }
-              for (const auto& glob : CLI::detail::split(text, ':')) {  // as in PATH
-                if (!glob.empty()) options.only.push_back(glob);
-              }
-            });
+    twins.add("--only", "GLOB", "profile only processes whose program's name matches; may be repeated",
+              [&](auto source, const std::string& text) {
+                if (source.starts_with("--")) {
+                  options.only.push_back(text);
+                  return;
+                }
+                for (const auto& glob : CLI::detail::split(text, ':')) {  // as in PATH
+                  if (!glob.empty()) options.only.push_back(glob);
+                }
+              });
   twins.add_flag("--lifetimes", "time every block: how long blocks live, in all and by stack",
                  [&](auto source, const std::string& text) { options.lifetimes = given(source, text); });
   twins.add_flag("--leaks", "watch for leaks, and say at the end what leaks",

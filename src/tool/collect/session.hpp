@@ -39,8 +39,8 @@ class session {
   // Until `root` ends. Returns its wait status.
   int watch(pid_t root, held_signals& signals);
 
-  // The same of a process that somebody else started: until it ends, a signal asks us to end, or `is_over` says so, which
-  // is asked at every sample and whenever the directory changes. False: it still runs.
+  // The same of a process that somebody else started: until it ends, a signal asks us to end, or `is_over` says so,
+  // which is asked at every sample and whenever the directory changes. False: it still runs.
   bool watch_other(pid_t root, held_signals& signals, const std::function<bool()>& is_over);
   // Without a watch: all that is there now.
   void take_in();

@@ -1,6 +1,6 @@
 // One thread of another process, stopped for as long as this lives, by ptrace. The others run on: they may hold what a
-// call in this one needs. Not its signals, not its system call and not its registers are lost: whatever is changed is the
-// caller's to restore.
+// call in this one needs. Not its signals, not its system call and not its registers are lost: whatever is changed is
+// the caller's to restore.
 //
 // All of it must happen in one thread of ours. If that thread ends, or is killed, the kernel lets the other one go.
 #pragma once

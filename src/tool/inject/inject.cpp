@@ -50,8 +50,7 @@ class kept_errno {
 [[noreturn]] void throw_loader_error(const target& in, remote_calls& calls, const char* what) {
   const auto text = calls.call(in.libc_function("dlerror"), {});
   const auto words = text == 0 ? std::string("no reason given") : read_text(in.pid, text, longest_error);
-  throw input_error(subject(in), fmt::format("its loader refused {}: {}", what, words),
-                    "it goes on as before");
+  throw input_error(subject(in), fmt::format("its loader refused {}: {}", what, words), "it goes on as before");
 }
 
 std::int32_t carry_out(const target& in, held_thread& thread, const wish& what) {

@@ -1,5 +1,5 @@
-// Has a running process load a library and call one function of it, in one of its threads at a moment where that is safe.
-// Where none comes, or something fails, the process is as it was.
+// Has a running process load a library and call one function of it, in one of its threads at a moment where that is
+// safe. Where none comes, or something fails, the process is as it was.
 #pragma once
 
 #include <sys/types.h>

@@ -15,14 +15,14 @@ namespace {
 constexpr std::uint64_t restart_no_handler = static_cast<std::uint64_t>(-514);  // -ERESTARTNOHAND, the kernel's own
 
 constexpr std::array ended_by_a_stop = {
-    SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait, SYS_semop,    SYS_semtimedop,
-    SYS_recvfrom,   SYS_recvmsg,     SYS_recvmmsg,     SYS_accept,          SYS_accept4,  SYS_sendto,
-    SYS_sendmsg,    SYS_sendmmsg,    SYS_connect,      SYS_io_getevents,    SYS_msgrcv,   SYS_msgsnd,
+    SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait, SYS_semop,           SYS_semtimedop,
+    SYS_recvfrom,   SYS_recvmsg,     SYS_recvmmsg,     SYS_accept,          SYS_accept4,         SYS_sendto,
+    SYS_sendmsg,    SYS_sendmmsg,    SYS_connect,      SYS_io_getevents,    SYS_msgrcv,          SYS_msgsnd,
     SYS_read,       SYS_readv,       SYS_write,        SYS_writev,          SYS_mq_timedreceive, SYS_mq_timedsend};
 
-constexpr std::array in_parts = {SYS_write,  SYS_writev,  SYS_pwrite64, SYS_pwritev, SYS_pwritev2, SYS_sendto,
-                                 SYS_sendmsg, SYS_sendmmsg, SYS_sendfile, SYS_splice,  SYS_tee,      SYS_vmsplice,
-                                 SYS_copy_file_range};
+constexpr std::array in_parts = {SYS_write,  SYS_writev,   SYS_pwrite64,       SYS_pwritev,  SYS_pwritev2,
+                                 SYS_sendto, SYS_sendmsg,  SYS_sendmmsg,       SYS_sendfile, SYS_splice,
+                                 SYS_tee,    SYS_vmsplice, SYS_copy_file_range};
 
 // "7 0x7ffe 0x1 0xffffffff ..."; "running"; "-1 ..." where it does not run for another reason.
 std::optional<std::uint64_t> word_of(std::string_view text, unsigned index) {

@@ -1,6 +1,6 @@
-// A thread that is stopped while it waits in the kernel is to go on waiting afterwards, as if nothing had been. The kernel
-// sees to that by itself for most calls (-ERESTART..., with what is left of the time), and returns EINTR from some,
-// which signal(7) lists. These are begun again, where that loses nothing.
+// A thread that is stopped while it waits in the kernel is to go on waiting afterwards, as if nothing had been. The
+// kernel sees to that by itself for most calls (-ERESTART..., with what is left of the time), and returns EINTR from
+// some, which signal(7) lists. These are begun again, where that loses nothing.
 #pragma once
 
 #include <sys/user.h>
@@ -10,8 +10,8 @@
 
 namespace heapledger::inject {
 
-// Whether the registers are of a call that the stop broke off with EINTR. Then they are changed so that the kernel begins
-// it again, unless a signal with a handler has come: that returns EINTR, as it should.
+// Whether the registers are of a call that the stop broke off with EINTR. Then they are changed so that the kernel
+// begins it again, unless a signal with a handler has come: that returns EINTR, as it should.
 bool begin_again(user_regs_struct& registers, bool is_after_syscall_instruction);
 
 // Of /proc/PID/task/TID/syscall: whether a stop would make the call wait for the whole of its time once more.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,19 @@ bool is_what_is_mapped(pid_t pid, const module& of, int fd) {
   const auto size = std::min<std::uint64_t>(mapped.size(), of.first_end - of.start);
   return size >= 64 && read_memory(pid, of.start, mapped.data(), size) &&
          ::pread(fd, held.data(), size, 0) == static_cast<ssize_t>(size) &&
-         std::memcmp(mapped.data(), held.data(), size) == 0 && std::memcmp(held.data(), "\x7f" "ELF", 4) == 0;
+         std::memcmp(mapped.data(), held.data(), size) == 0 &&
+         std::memcmp(held.data(),
+                     "\x7f"
+                     "ELF",
+                     4) == 0;
+}
+
+// The process may have put anything under the path; to open a device may set it in motion.
+collect::unique_fd open_regular(const std::string& path) {
+  const collect::unique_fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat status {};
+  if (!place || ::fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  return collect::unique_fd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 }  // namespace
@@ -52,7 +65,7 @@ std::vector<module> read_modules(pid_t pid) {
 collect::unique_fd open_module(pid_t pid, const module& of) {
   for (const auto& path : {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, of.start, of.first_end),
                            fmt::format("/proc/{}/root{}", pid, of.path)}) {
-    collect::unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    auto fd = open_regular(path);
     if (fd && is_what_is_mapped(pid, of, fd.get())) return fd;
   }
   return {};

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t stack_bytes = 1 << 20;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t longest_call_ns = 20'000'000'000;
-constexpr std::uint64_t syscall_bytes = 2;  // of the instruction
+constexpr std::uint64_t syscall_bytes = 2;                                              // of the instruction
 constexpr std::uint64_t direction_trap_and_others = 0x400 | 0x100 | 0x10000 | 0x40000;  // DF, TF, RF, AC
 constexpr std::size_t most_vector_state = 1 << 16;
 
@@ -42,9 +42,9 @@ remote_calls::remote_calls(pid_t pid, held_thread& thread, std::uint64_t gate, s
   save();
   try {
     area_bytes_ = stack_bytes + (text_bytes + page_bytes - 1) / page_bytes * page_bytes;
-    const auto got = system_call(SYS_mmap, {0, area_bytes_, PROT_READ | PROT_WRITE,
-                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE,
-                                            ~std::uint64_t{0}, 0});
+    const auto got =
+        system_call(SYS_mmap, {0, area_bytes_, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, ~std::uint64_t{0}, 0});
     if (got > static_cast<std::uint64_t>(-4096))
       throw call_failure(fmt::format("it gets no memory for the call: {}", std::strerror(static_cast<int>(-got))));
     area_ = got;
@@ -73,7 +73,8 @@ void remote_calls::save() {
   is_saved_ = true;
 }
 
-// In a stop for a signal or of our asking, and in no other, the kernel looks afterwards whether a system call is to go on.
+// In a stop for a signal or of our asking, and in no other, the kernel looks afterwards whether a system call is to go
+// on.
 void remote_calls::restore() {
   if (!is_saved_) return;
   is_saved_ = false;

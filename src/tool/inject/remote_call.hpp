@@ -1,5 +1,5 @@
-// Calls of functions in a held thread, on a stack of their own: the thread's may be small, a fiber's, or full. No code of
-// the program is changed, no signal is used, and none reaches it meanwhile: a function returns to a system call
+// Calls of functions in a held thread, on a stack of their own: the thread's may be small, a fiber's, or full. No code
+// of the program is changed, no signal is used, and none reaches it meanwhile: a function returns to a system call
 // instruction of libc's, where the kernel stops the thread for us.
 #pragma once
 
@@ -54,7 +54,7 @@ class remote_calls {
   std::uint64_t stack_top_ = 0;
   std::uint64_t text_at_ = 0;
   bool is_saved_ = false;
-  bool is_lost_ = false;       // a call did not come back: its frames may still be needed
+  bool is_lost_ = false;        // a call did not come back: its frames may still be needed
   std::vector<int> held_back_;  // signals that came and cannot be blocked
 };
 

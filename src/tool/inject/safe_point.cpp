@@ -9,27 +9,127 @@ namespace {
 using list = std::span<const std::string_view>;
 
 // They wait, or do one thing in the kernel, and hold nothing of libc's meanwhile.
-constexpr std::string_view waits[] = {
-    "accept", "accept4", "clock_nanosleep", "connect", "epoll_pwait", "epoll_pwait2", "epoll_wait", "eventfd_read",
-    "fdatasync", "flock", "fsync", "io_getevents", "lockf", "msgrcv", "msgsnd", "nanosleep", "pause", "poll", "ppoll",
-    "pread", "pread64", "preadv", "pselect", "pthread_barrier_wait", "pthread_clockjoin_np", "pthread_cond_clockwait",
-    "pthread_cond_timedwait", "pthread_cond_wait", "pthread_join", "pthread_mutex_clocklock", "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_timedjoin_np", "pwrite", "pwrite64",
-    "pwritev", "read", "readv", "recv", "recvfrom", "recvmmsg", "recvmsg", "select", "sem_clockwait", "sem_timedwait",
-    "sem_wait", "semop", "semtimedop", "send", "sendmmsg", "sendmsg", "sendto", "sigsuspend", "sigtimedwait", "sigwait",
-    "sigwaitinfo", "sleep", "syscall", "thrd_sleep", "cnd_wait", "cnd_timedwait", "thrd_join", "usleep", "wait", "wait3",
-    "wait4", "waitid", "waitpid", "write", "writev", "sched_yield", "thrd_yield", "pthread_yield", "fcntl", "fcntl64",
-    "ioctl", "splice", "tee", "sendfile", "sendfile64", "mq_receive", "mq_timedreceive", "mq_send", "mq_timedsend"};
+constexpr std::string_view waits[] = {"accept",
+                                      "accept4",
+                                      "clock_nanosleep",
+                                      "connect",
+                                      "epoll_pwait",
+                                      "epoll_pwait2",
+                                      "epoll_wait",
+                                      "eventfd_read",
+                                      "fdatasync",
+                                      "flock",
+                                      "fsync",
+                                      "io_getevents",
+                                      "lockf",
+                                      "msgrcv",
+                                      "msgsnd",
+                                      "nanosleep",
+                                      "pause",
+                                      "poll",
+                                      "ppoll",
+                                      "pread",
+                                      "pread64",
+                                      "preadv",
+                                      "pselect",
+                                      "pthread_barrier_wait",
+                                      "pthread_clockjoin_np",
+                                      "pthread_cond_clockwait",
+                                      "pthread_cond_timedwait",
+                                      "pthread_cond_wait",
+                                      "pthread_join",
+                                      "pthread_mutex_clocklock",
+                                      "pthread_mutex_lock",
+                                      "pthread_mutex_timedlock",
+                                      "pthread_rwlock_rdlock",
+                                      "pthread_rwlock_wrlock",
+                                      "pthread_timedjoin_np",
+                                      "pwrite",
+                                      "pwrite64",
+                                      "pwritev",
+                                      "read",
+                                      "readv",
+                                      "recv",
+                                      "recvfrom",
+                                      "recvmmsg",
+                                      "recvmsg",
+                                      "select",
+                                      "sem_clockwait",
+                                      "sem_timedwait",
+                                      "sem_wait",
+                                      "semop",
+                                      "semtimedop",
+                                      "send",
+                                      "sendmmsg",
+                                      "sendmsg",
+                                      "sendto",
+                                      "sigsuspend",
+                                      "sigtimedwait",
+                                      "sigwait",
+                                      "sigwaitinfo",
+                                      "sleep",
+                                      "syscall",
+                                      "thrd_sleep",
+                                      "cnd_wait",
+                                      "cnd_timedwait",
+                                      "thrd_join",
+                                      "usleep",
+                                      "wait",
+                                      "wait3",
+                                      "wait4",
+                                      "waitid",
+                                      "waitpid",
+                                      "write",
+                                      "writev",
+                                      "sched_yield",
+                                      "thrd_yield",
+                                      "pthread_yield",
+                                      "fcntl",
+                                      "fcntl64",
+                                      "ioctl",
+                                      "splice",
+                                      "tee",
+                                      "sendfile",
+                                      "sendfile64",
+                                      "mq_receive",
+                                      "mq_timedreceive",
+                                      "mq_send",
+                                      "mq_timedsend"};
 
 // And of these, the ones that no allocator uses while it holds its locks.
-constexpr std::string_view waits_for_events[] = {
-    "accept", "accept4", "epoll_pwait", "epoll_pwait2", "epoll_wait", "pause", "poll", "ppoll", "pread64", "pselect",
-    "pthread_cond_clockwait", "pthread_cond_timedwait", "pthread_cond_wait", "pthread_join", "read", "readv", "recv",
-    "recvfrom", "recvmsg", "select", "sem_wait", "sigsuspend", "sigtimedwait", "sigwait", "sigwaitinfo", "wait4",
-    "waitid", "waitpid"};
+constexpr std::string_view waits_for_events[] = {"accept",
+                                                 "accept4",
+                                                 "epoll_pwait",
+                                                 "epoll_pwait2",
+                                                 "epoll_wait",
+                                                 "pause",
+                                                 "poll",
+                                                 "ppoll",
+                                                 "pread64",
+                                                 "pselect",
+                                                 "pthread_cond_clockwait",
+                                                 "pthread_cond_timedwait",
+                                                 "pthread_cond_wait",
+                                                 "pthread_join",
+                                                 "read",
+                                                 "readv",
+                                                 "recv",
+                                                 "recvfrom",
+                                                 "recvmsg",
+                                                 "select",
+                                                 "sem_wait",
+                                                 "sigsuspend",
+                                                 "sigtimedwait",
+                                                 "sigwait",
+                                                 "sigwaitinfo",
+                                                 "wait4",
+                                                 "waitid",
+                                                 "waitpid"};
 
 // They call the program back, and hold nothing.
-constexpr std::string_view callers[] = {"__libc_start_main", "clone", "clone3", "__clone", "__clone3", "qsort", "qsort_r",
-                                        "bsearch", "makecontext", "__start_context", "pthread_once", "call_once"};
+constexpr std::string_view callers[] = {"__libc_start_main", "clone",           "clone3",       "__clone",
+                                        "__clone3",          "qsort",           "qsort_r",      "bsearch",
+                                        "makecontext",       "__start_context", "pthread_once", "call_once"};
 
 bool is_one_of(const std::vector<std::string_view>& names, list known) {
   return std::any_of(names.begin(), names.end(),
@@ -43,7 +143,7 @@ bool calls_back_safely(const placed_frame& frame) {
 
 // All of C++'s, whatever their arguments.
 bool is_allocation(const std::vector<std::string_view>& names) {
-  constexpr std::array<std::string_view, 11> known = {"malloc", "free",           "calloc",        "realloc",
+  constexpr std::array<std::string_view, 11> known = {"malloc",   "free",           "calloc",        "realloc",
                                                       "memalign", "posix_memalign", "aligned_alloc", "valloc",
                                                       "pvalloc",  "reallocarray",   "cfree"};
   return std::any_of(names.begin(), names.end(), [&](auto name) {
@@ -79,7 +179,8 @@ std::string why_unsafe(const stack_facts& stack) {
   if (stack.program_has_malloc && (entry == nullptr || !is_one_of(entry->names, waits_for_events)))
     return "it may be in the allocator, which is part of the program";
   for (; at < frames.size(); ++at)
-    if (frames[at].where == code_kind::libc && !calls_back_safely(frames[at])) return "libc has called the program back";
+    if (frames[at].where == code_kind::libc && !calls_back_safely(frames[at]))
+      return "libc has called the program back";
   return {};
 }
 

@@ -1,5 +1,5 @@
-// Whether a thread that was stopped somewhere may be made to call functions there: dlopen, and the probe's. It may not if
-// it holds a lock that these need (the allocator's, the loader's) or is in the midst of what they change.
+// Whether a thread that was stopped somewhere may be made to call functions there: dlopen, and the probe's. It may not
+// if it holds a lock that these need (the allocator's, the loader's) or is in the midst of what they change.
 //
 // Pure: from a stack to a reason. What cannot be known counts as unsafe, but for a stack whose outer end cannot be
 // walked: no allocator and no loader calls into code that has no unwind information.

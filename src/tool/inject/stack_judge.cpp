@@ -20,8 +20,7 @@ bool is_in_sequence(pid_t pid, pid_t tid, std::uint64_t address) {
   __ptrace_rseq_configuration where{};
   std::uint64_t current = 0;
   rseq_cs sequence{};
-  if (::ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof where, &where) < 0 ||
-      where.rseq_abi_pointer == 0 ||
+  if (::ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof where, &where) < 0 || where.rseq_abi_pointer == 0 ||
       !read_memory(pid, where.rseq_abi_pointer + offsetof(struct rseq, rseq_cs), &current, sizeof current) ||
       current == 0)
     return false;
@@ -39,8 +38,7 @@ bool awaits_fault(pid_t pid, pid_t tid) {
   if (at == std::string::npos ||
       std::from_chars(status.data() + at + key.size(), status.data() + status.size(), pending, 16).ec != std::errc{})
     return true;
-  return std::any_of(faults.begin(), faults.end(),
-                     [&](int signal) { return (pending >> (signal - 1) & 1) != 0; });
+  return std::any_of(faults.begin(), faults.end(), [&](int signal) { return (pending >> (signal - 1) & 1) != 0; });
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class stack_judge {
   placed_frame place(const walked_frame& frame) const;
 
   const target& in_;
-  std::vector<exports> exports_;   // of each module
+  std::vector<exports> exports_;  // of each module
   std::vector<code_kind> kinds_;
   std::vector<nameless_part> parts_of_libc_;
   stack_walker walker_;

@@ -65,8 +65,8 @@ struct stack_walker::callbacks {
 };
 
 stack_walker::stack_walker(pid_t pid, const std::vector<module>& modules) : pid_(pid) {
-  static const Dwfl_Callbacks how = {.find_elf = no_elf, .find_debuginfo = no_debug_file, .section_address = nullptr,
-                                     .debuginfo_path = nullptr};
+  static const Dwfl_Callbacks how = {
+      .find_elf = no_elf, .find_debuginfo = no_debug_file, .section_address = nullptr, .debuginfo_path = nullptr};
   dwfl_ = dwfl_begin(&how);
   if (dwfl_ == nullptr) return;
   dwfl_report_begin(dwfl_);

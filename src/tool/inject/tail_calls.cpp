@@ -28,9 +28,11 @@ std::vector<std::uint64_t> function_starts(pid_t pid, std::uint64_t base, const 
       head.count > most_functions)
     return {};
   std::vector<std::int32_t> pairs(std::size_t{head.count} * 2);
-  if (pairs.empty() || !read_memory(pid, base + at + sizeof head, pairs.data(), pairs.size() * sizeof pairs[0])) return {};
+  if (pairs.empty() || !read_memory(pid, base + at + sizeof head, pairs.data(), pairs.size() * sizeof pairs[0]))
+    return {};
   std::vector<std::uint64_t> starts;
-  for (std::size_t i = 0; i < pairs.size(); i += 2) starts.push_back(at + static_cast<std::uint64_t>(std::int64_t{pairs[i]}));
+  for (std::size_t i = 0; i < pairs.size(); i += 2)
+    starts.push_back(at + static_cast<std::uint64_t>(std::int64_t{pairs[i]}));
   std::sort(starts.begin(), starts.end());
   return starts;
 }

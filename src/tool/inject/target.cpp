@@ -53,8 +53,7 @@ std::string name_of_process(pid_t pid) {
 }
 
 void refuse_by_status(pid_t pid, std::string_view status) {
-  if (status.empty())
-    throw input_error(fmt::format("there is no process {}; ps -e lists those there are", pid));
+  if (status.empty()) throw input_error(fmt::format("there is no process {}; ps -e lists those there are", pid));
   if (pid == ::getpid()) throw input_error(subject(pid), "is this heapledger itself", "name another process");
   const auto group = number_of(status_value(status, "Tgid:"));
   if (group != pid)
@@ -64,8 +63,7 @@ void refuse_by_status(pid_t pid, std::string_view status) {
   if (state.starts_with('Z') || state.starts_with('X')) throw input_error(subject(pid), "has ended already");
   if (status_value(status, "VmSize:").empty()) throw input_error(subject(pid), "is a thread of the kernel");
   if (const auto tracer = number_of(status_value(status, "TracerPid:")); tracer != 0)
-    throw input_error(subject(pid),
-                      fmt::format("is being traced by process {} ({})", tracer, name_of_process(tracer)),
+    throw input_error(subject(pid), fmt::format("is being traced by process {} ({})", tracer, name_of_process(tracer)),
                       "only one can be at it; end that first");
   if (state.starts_with('T'))
     throw input_error(subject(pid), "is stopped", fmt::format("let it go on first: kill -CONT {}", pid));
@@ -82,8 +80,9 @@ void refuse_without_rights(pid_t pid, std::string_view status) {
   char byte = 0;
   if (maps && ::read(maps.get(), &byte, 1) >= 0) return;
   if (errno == ENOENT || errno == ESRCH) throw input_error(subject(pid), "has ended already");
-  throw input_error(subject(pid), why_not_traced(status, collect::read_proc_file("/proc/sys/kernel/yama/ptrace_scope", 16),
-                                                 fmt::format("heapledger attach {}", pid)));
+  throw input_error(subject(pid),
+                    why_not_traced(status, collect::read_proc_file("/proc/sys/kernel/yama/ptrace_scope", 16),
+                                   fmt::format("heapledger attach {}", pid)));
 }
 
 void refuse_by_program(pid_t pid, target& found) {
@@ -114,8 +113,10 @@ void refuse_by_libraries(pid_t pid, const target& found) {
 
 // Of a path in this process's own maps.
 bool same_file(const std::string& ours, const std::string& theirs) {
-  struct stat a {}, b {};
-  return ::stat(ours.c_str(), &a) == 0 && ::stat(theirs.c_str(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  struct stat a {
+  }, b{};
+  return ::stat(ours.c_str(), &a) == 0 && ::stat(theirs.c_str(), &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
 }
 
 void refuse_old_libc(pid_t pid, const target& found, const std::string& library) {
@@ -135,7 +136,8 @@ void refuse_old_libc(pid_t pid, const target& found, const std::string& library)
 std::string why_not_traced(std::string_view status, std::string_view ptrace_scope, std::string_view command) {
   const auto uids = status_value(status, "Uid:");
   const auto is_ours = !uids.empty() && number_of(uids) == static_cast<pid_t>(::getuid());
-  if (!is_ours && ::geteuid() != 0) return fmt::format("belongs to another user; be that user, or root: sudo {}", command);
+  if (!is_ours && ::geteuid() != 0)
+    return fmt::format("belongs to another user; be that user, or root: sudo {}", command);
   if (::geteuid() == 0)
     return "may not be traced; a container needs the capability SYS_PTRACE for it (docker run --cap-add=SYS_PTRACE)";
   if (!ptrace_scope.empty() && ptrace_scope[0] >= '1' && ptrace_scope[0] <= '2')

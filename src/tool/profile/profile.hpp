@@ -26,8 +26,8 @@ struct process_info {
   std::string stacks;   // dwarf, fp or off
   std::uint32_t depth_limit = 0;
   std::string host;
-  bool lives_timed = false;  // --lifetimes
-  bool replaced = false;     // it ended by exec: the process went on as another program
+  bool lives_timed = false;            // --lifetimes
+  bool replaced = false;               // it ended by exec: the process went on as another program
   std::int64_t attached_after_ns = 0;  // its age when its books began; 0: they began with it
   bool detached = false;               // the books ended, and it went on
   bool operator==(const process_info&) const = default;
