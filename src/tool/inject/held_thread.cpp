@@ -14,7 +14,7 @@
 namespace heapledger::inject {
 namespace {
 
-constexpr std::uint64_t longest_stop_ns = 50'000'000;
+constexpr std::uint64_t longest_stop_ns = 500'000'000;  // on a machine that is busy, until its turn comes
 constexpr std::uint64_t spin_ns = 2'000'000;
 
 bool is_stop_signal(int signal) {
@@ -38,19 +38,22 @@ held_thread::~held_thread() {
 }
 
 seized held_thread::seize(int& error) {
-  if (::ptrace(PTRACE_SEIZE, tid_, nullptr, PTRACE_O_TRACESYSGOOD) != 0) {
-    error = errno;
-    return error == ESRCH ? seized::gone : seized::refused;
+  if (!is_seized_) {
+    if (::ptrace(PTRACE_SEIZE, tid_, nullptr, PTRACE_O_TRACESYSGOOD) != 0) {
+      error = errno;
+      return error == ESRCH ? seized::gone : seized::refused;
+    }
+    is_seized_ = true;
+    interrupt();
   }
-  is_seized_ = true;
-  interrupt();
-  const auto begin_ns = since_ns_ = collect::monotonic_ns();
+  const auto begin_ns = collect::monotonic_ns();
   for (;;) {
     const auto spent_ns = collect::monotonic_ns() - begin_ns;
     const auto stop = await(longest_stop_ns - std::min(spent_ns, longest_stop_ns));
     is_stopped_ = stop.what != trace_stop::kind::none;
     switch (stop.what) {
       case trace_stop::kind::event:
+        since_ns_ = collect::monotonic_ns();
         return seized::stopped;
       case trace_stop::kind::group_stop:
         return seized::group_stop;

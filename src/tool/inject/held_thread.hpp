@@ -29,7 +29,9 @@ class held_thread {
   held_thread& operator=(const held_thread&) = delete;
 
   pid_t tid() const { return tid_; }
-  // Stops it where it would next run in user mode. `error`: errno where it is refused.
+  // Stops it where it would next run in user mode. `error`: errno where it is refused. One that was busy may be asked
+  // for again, and must be kept until then: it stops when it can, and is let go when this thread of ours ends at the
+  // latest.
   seized seize(int& error);
 
   bool read(user_regs_struct& registers) const;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <ctime>
 #include <future>
+#include <map>
+#include <memory>
 
 #include "tool/collect/process.hpp"
 #include "tool/inject/candidates.hpp"
@@ -70,11 +72,15 @@ std::int32_t carry_out(const target& in, held_thread& thread, const wish& what) 
 struct attempt {
   std::string reason;
   bool is_over = false;
+  std::map<pid_t, std::unique_ptr<held_thread>>
+      busy;  // asked to stop: looked at before others, for they stand still then
   outcome result;
 };
 
 void try_thread(const target& in, const wish& what, stack_judge& judge, pid_t tid, attempt& now) {
-  held_thread thread(tid);
+  auto kept = now.busy.extract(tid);
+  auto owned = kept.empty() ? std::make_unique<held_thread>(tid) : std::move(kept.mapped());
+  auto& thread = *owned;
   int error = 0;
   switch (thread.seize(error)) {
     case seized::gone:
@@ -88,6 +94,7 @@ void try_thread(const target& in, const wish& what, stack_judge& judge, pid_t ti
     }
     case seized::busy:
       now.reason = "it does not stop";
+      now.busy.emplace(tid, std::move(owned));
       return;
     case seized::group_stop:
       throw input_error(subject(in), "is stopped", fmt::format("let it go on first: kill -CONT {}", in.pid));
@@ -119,17 +126,21 @@ outcome find_moment(const target& in, const wish& what) {
   for (auto pause_ns = first_pause_ns;; pause_ns = std::min(pause_ns * 2, longest_pause_ns)) {
     const auto spent_ns = collect::monotonic_ns() - begin_ns;
     const bool is_late = spent_ns > what.patience_ns / 2;
-    const auto threads = candidates_of(in.pid, is_late);
+    auto threads = candidates_of(in.pid, is_late);
     if (threads.has_ended) throw input_error(subject(in), "has ended already");
+    std::erase_if(threads.tids, [&](pid_t tid) { return now.busy.contains(tid); });
+    for (const auto& [tid, thread] : now.busy) threads.tids.insert(threads.tids.begin(), tid);
     for (const auto tid : threads.tids) {
       try_thread(in, what, judge, tid, now);
       if (now.is_over) return now.result;
+      if (collect::monotonic_ns() - begin_ns > what.patience_ns) break;
     }
     if (spent_ns > what.patience_ns)
       throw input_error(subject(in),
                         fmt::format("no moment was found to load the probe; the last thread looked at: {}",
                                     now.reason.empty() ? "it waits in the kernel, and cannot be stopped" : now.reason),
                         "it goes on as before; try again");
+    if (!now.busy.empty()) pause_ns = first_pause_ns;
     const timespec pause{0, static_cast<long>(pause_ns)};
     ::nanosleep(&pause, nullptr);
   }
