@@ -74,7 +74,7 @@ class Waits(Injected):
                 self.assert_goes_on(process)
 
     def test_what_ends_by_something(self):
-        for mode in ("read", "epoll", "epoll_pwait", "accept", "recv", "waitpid", "flock", "semop", "futex_untimed", "sigwait",
+        for mode in ("read", "fgets", "getline", "epoll", "epoll_pwait", "accept", "recv", "waitpid", "flock", "semop", "futex_untimed", "sigwait",
                      "all_blocked", "ignored_faults", "small_stack", "fiber"):
             with self.subTest(mode=mode):
                 process = self.waiting(mode)

@@ -133,6 +133,18 @@ void wait_read() {
   ready();
   expect(read(0, &byte, 1) == 1, "read");
 }
+void wait_fgets() {
+  char line[100];
+  ready();
+  expect(std::fgets(line, sizeof line, stdin) != nullptr && std::strcmp(line, "x\n") == 0, "fgets");
+}
+void wait_getline() {
+  char* line = nullptr;
+  std::size_t capacity = 0;
+  ready();
+  expect(getline(&line, &capacity, stdin) == 2, "getline");
+  std::free(line);
+}
 void wait_epoll() {
   const int epoll = epoll_create1(0);
   epoll_event event{};
@@ -469,7 +481,7 @@ const std::map<std::string, std::function<void()>> modes = {{"nanosleep", wait_n
                                                             {"futex", wait_futex},
                                                             {"cond", wait_cond},
                                                             {"sem", wait_sem},
-                                                            {"read", wait_read},
+                                                            {"read", wait_read}, {"fgets", wait_fgets}, {"getline", wait_getline},
                                                             {"epoll", wait_epoll},
                                                             {"epoll_pwait", wait_epoll_pwait},
                                                             {"accept", wait_accept},

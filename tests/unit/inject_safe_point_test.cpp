@@ -32,6 +32,7 @@ TEST(inject_safe_point, a_wait_of_the_program) {
   EXPECT_EQ(judge({libc(), libc(), libc("pthread_cond_wait"), program(), libc(), libc()}), "");
   EXPECT_EQ(judge({libc("clock_nanosleep"), libc("nanosleep"), libc("sleep"), program()}), "");
   EXPECT_EQ(judge({libc("epoll_wait"), in(code_kind::generated), program()}), "");
+  EXPECT_EQ(judge({libc("read"), libc("_IO_file_underflow"), libc(), libc("fgets"), program()}), "");
 }
 
 TEST(inject_safe_point, code_of_the_program) {

@@ -1,4 +1,4 @@
-// heapledger attach: begin in a program that runs, watch it, leave it again, write. See docs/attach.md.
+// heapledger attach: begin in a program that runs, watch it, leave it again, write. See docs/attaching.md.
 #include <fmt/format.h>
 #include <unistd.h>
 

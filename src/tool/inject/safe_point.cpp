@@ -96,6 +96,15 @@ constexpr std::string_view waits[] = {"accept",
                                       "mq_send",
                                       "mq_timedsend"};
 
+// The same as the compiler checks them; and stdio while it waits for input: it holds the lock of its file, and nothing that
+// the loader or the allocator takes.
+constexpr std::string_view other_waits[] = {
+    "__poll_chk", "__ppoll_chk", "__pread64_chk", "__pread_chk", "__read_chk", "__recv_chk", "__recvfrom_chk",
+    "_IO_default_uflow", "_IO_default_xsgetn", "_IO_fgets", "_IO_file_read", "_IO_file_underflow", "_IO_file_xsgetn",
+    "_IO_fread", "_IO_getc", "_IO_getline", "_IO_getline_info", "_IO_sgetn", "__fgets_chk", "__fgets_unlocked_chk",
+    "__fread_chk", "__getdelim", "__uflow", "__underflow", "fgetc", "fgetc_unlocked", "fgets", "fgets_unlocked", "fread",
+    "fread_unlocked", "getc", "getc_unlocked", "getchar", "getchar_unlocked", "getdelim", "getline"};
+
 // And of these, the ones that no allocator uses while it holds its locks.
 constexpr std::string_view waits_for_events[] = {"accept",
                                                  "accept4",
@@ -171,7 +180,8 @@ std::string why_unsafe(const stack_facts& stack) {
   const placed_frame* entry = nullptr;
   for (; at < frames.size() && frames[at].where == code_kind::libc; ++at) {
     entry = &frames[at];
-    if (!entry->names.empty() && !is_one_of(entry->names, waits)) return "it is in the midst of libc";
+    if (!entry->names.empty() && !is_one_of(entry->names, waits) && !is_one_of(entry->names, other_waits))
+      return "it is in the midst of libc";
   }
   // A thread that has just begun, or is about to end, is in libc alone.
   if (entry != nullptr && entry->names.empty()) return "it is in the midst of libc";
