@@ -81,6 +81,7 @@ class attached {
       const bool has_ended = session.watch_other(process_.pid, signals, [&] { return mark.is_asked_to_end(); });
       const auto still_counting = has_ended ? std::string() : leave(session);
       const interruptible while_writing(directory.path());
+      signals.were_to_end_us();  // who says it twice, as timeout does, means the same by it
       signals.release();
       return write(session, writer, directory, mark, still_counting);
     } catch (const std::exception& error) {

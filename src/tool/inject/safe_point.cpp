@@ -96,14 +96,44 @@ constexpr std::string_view waits[] = {"accept",
                                       "mq_send",
                                       "mq_timedsend"};
 
-// The same as the compiler checks them; and stdio while it waits for input: it holds the lock of its file, and nothing that
-// the loader or the allocator takes.
-constexpr std::string_view other_waits[] = {
-    "__poll_chk", "__ppoll_chk", "__pread64_chk", "__pread_chk", "__read_chk", "__recv_chk", "__recvfrom_chk",
-    "_IO_default_uflow", "_IO_default_xsgetn", "_IO_fgets", "_IO_file_read", "_IO_file_underflow", "_IO_file_xsgetn",
-    "_IO_fread", "_IO_getc", "_IO_getline", "_IO_getline_info", "_IO_sgetn", "__fgets_chk", "__fgets_unlocked_chk",
-    "__fread_chk", "__getdelim", "__uflow", "__underflow", "fgetc", "fgetc_unlocked", "fgets", "fgets_unlocked", "fread",
-    "fread_unlocked", "getc", "getc_unlocked", "getchar", "getchar_unlocked", "getdelim", "getline"};
+// The same as the compiler checks them; and stdio while it waits for input: it holds the lock of its file, and nothing
+// that the loader or the allocator takes.
+constexpr std::string_view other_waits[] = {"__poll_chk",
+                                            "__ppoll_chk",
+                                            "__pread64_chk",
+                                            "__pread_chk",
+                                            "__read_chk",
+                                            "__recv_chk",
+                                            "__recvfrom_chk",
+                                            "_IO_default_uflow",
+                                            "_IO_default_xsgetn",
+                                            "_IO_fgets",
+                                            "_IO_file_read",
+                                            "_IO_file_underflow",
+                                            "_IO_file_xsgetn",
+                                            "_IO_fread",
+                                            "_IO_getc",
+                                            "_IO_getline",
+                                            "_IO_getline_info",
+                                            "_IO_sgetn",
+                                            "__fgets_chk",
+                                            "__fgets_unlocked_chk",
+                                            "__fread_chk",
+                                            "__getdelim",
+                                            "__uflow",
+                                            "__underflow",
+                                            "fgetc",
+                                            "fgetc_unlocked",
+                                            "fgets",
+                                            "fgets_unlocked",
+                                            "fread",
+                                            "fread_unlocked",
+                                            "getc",
+                                            "getc_unlocked",
+                                            "getchar",
+                                            "getchar_unlocked",
+                                            "getdelim",
+                                            "getline"};
 
 // And of these, the ones that no allocator uses while it holds its locks.
 constexpr std::string_view waits_for_events[] = {"accept",
