@@ -1,4 +1,4 @@
-// heapledger attach: begin in a program that runs, watch it, leave it again, write. See docs/attaching.md.
+// heapledger attach: begin in a program that runs, watch it, leave it again, write. See docs/attach.md.
 #include <fmt/format.h>
 #include <unistd.h>
 
