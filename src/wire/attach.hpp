@@ -1,5 +1,6 @@
 // What the tool calls in a program that runs already, after it has had the dynamic loader load the probe there
-// (docs/attach-internals.md). Both functions are called in a thread that holds neither the loader's lock nor the allocator's.
+// (docs/attach-internals.md). Both functions are called in a thread that holds neither the loader's lock nor the
+// allocator's.
 #pragma once
 
 #include <cstdint>

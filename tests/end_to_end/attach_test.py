@@ -85,7 +85,7 @@ class Programs(Attached):
         r = self.assert_counted(7)
         self.assertEqual((r["process"]["ended"], r["process"]["detached"], r["process"]["pid"]), ("running", True, process.pid))
         text = ledger.execute([ledger.BIN, "report", self.path("out.hlp")]).out
-        self.assertRegex(text, rb"Attached [0-9.]+ m?s after its start: what it had allocated before is not in these numbers\.")
+        self.assertRegex(text, rb", attached [0-9.]+ m?s later, watched for [0-9.]+ m?s, ")
         self.assertIn("timeline", r)
         self.assert_nothing_stays(tool.pid)
         self.assert_goes_on(process, 12)

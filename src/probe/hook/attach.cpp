@@ -1,5 +1,6 @@
-// Beginning in a program that runs, and leaving it again (wire/attach.hpp, docs/attach-internals.md): the books are opened, the
-// probe gets the place in the loader's scope that it would have had at start, and what was bound before is bound anew.
+// Beginning in a program that runs, and leaving it again (wire/attach.hpp, docs/attach-internals.md): the books are
+// opened, the probe gets the place in the loader's scope that it would have had at start, and what was bound before is
+// bound anew.
 #include <cerrno>
 #include <initializer_list>
 

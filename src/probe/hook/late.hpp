@@ -1,5 +1,6 @@
-// A probe that was loaded into a program which ran already (docs/attach-internals.md). Then it stands last in the loader's scope,
-// where dlsym(RTLD_NEXT) finds nothing of the program's: what its names mean to the program is looked up here.
+// A probe that was loaded into a program which ran already (docs/attach-internals.md). Then it stands last in the
+// loader's scope, where dlsym(RTLD_NEXT) finds nothing of the program's: what its names mean to the program is looked
+// up here.
 #pragma once
 
 #include "probe/loader/bound_words.hpp"

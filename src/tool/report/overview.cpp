@@ -29,10 +29,15 @@ void write_process(page& page, const process_info& process) {
   page.line(command_text(process.command, process.exe), tone::bold);
   std::string line = fmt::format("pid {}", process.pid);
   if (!process.host.empty()) line += " on " + terminal_text(process.host);
-  const std::time_t started = process.start_realtime_ns / 1'000'000'000;
+  const std::time_t started = (process.start_realtime_ns - process.attached_after_ns) / 1'000'000'000;
   std::tm local{};
   if (started > 0 && localtime_r(&started, &local) != nullptr) line += fmt::format(", started {:%F %T}", local);
-  line += fmt::format(", ran {}, {}", seconds_text(process.duration_ns), ending_text(process));
+  if (process.attached_after_ns > 0)
+    line += fmt::format(", attached {} later, watched for {}", seconds_text(process.attached_after_ns),
+                        seconds_text(process.duration_ns));
+  else
+    line += fmt::format(", ran {}", seconds_text(process.duration_ns));
+  line += ", " + ending_text(process);
   page.paragraph(line, 0);
   if (process.signal == SIGKILL) {
     page.paragraph("SIGKILL comes from a person, a supervisor, or the kernel when memory runs out (see dmesg).", 0);
@@ -43,9 +48,7 @@ void write_process(page& page, const process_info& process) {
                    0);
   }
   if (process.attached_after_ns > 0) {
-    page.paragraph(fmt::format("Attached {} after its start: what it had allocated before is not in these numbers.",
-                               seconds_text(process.attached_after_ns)),
-                   0);
+    page.paragraph("What it had allocated before is not in these numbers; times are from the moment of attaching.", 0);
   }
   if (process.stacks == "off")
     page.paragraph(

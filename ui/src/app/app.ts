@@ -91,7 +91,8 @@ export class App implements Context {
     const { before } = this.profile;
     const compared = before && `compared with ${before.words.command === words.command ? "" : before.words.command + ", "}pid ${before.report.process.pid}`;
     const facts = [compared, `pid ${process.pid}${words.host ? " on " + words.host : ""}`, process.start_time > 0 ? new Date(process.start_time * 1000).toLocaleString() : "",
-      `ran ${secondsText(process.duration)}`, words.ending].filter(Boolean).join(" · ");
+      process.attached_after ? `attached ${secondsText(process.attached_after)} after its start, watched for ${secondsText(process.duration)}` : `ran ${secondsText(process.duration)}`,
+      words.ending].filter(Boolean).join(" · ");
     let timer = 0;
     this.searchBox.addEventListener("input", () => {
       clearTimeout(timer);

@@ -139,6 +139,7 @@ export interface Report {
     start_time: number;
     duration: number;
     ended: "exited" | "signaled" | "running" | "lost";
+    attached_after?: number;
     exit_code?: number;
     signal?: number;
     parent_pid?: number;
