@@ -9,6 +9,8 @@ namespace heapledger::wire {
 
 // int heapledger_attach(const char* settings): the probe's variables as in an environment, each NAME=VALUE\n.
 inline constexpr char attach_symbol[] = "heapledger_attach";
+// One of them, needed to attach again: no thread is in the probe's code that was there when it was detached.
+inline constexpr char quiet_setting[] = "HEAPLEDGER_QUIET=1\n";
 // int heapledger_detach(): the program's calls reach its own allocator again. What was counted stays in the segment.
 inline constexpr char detach_symbol[] = "heapledger_detach";
 

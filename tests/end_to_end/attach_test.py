@@ -101,10 +101,20 @@ class Programs(Attached):
         again = self.detach(process)
         self.assertEqual(again.status, 125)
         self.assertIn(b"is not under heapledger", again.err)
-        once_more = ledger.execute([ledger.BIN, "attach", str(process.pid)], cwd=self.dir)
-        self.assertEqual(once_more.status, 125)
-        self.assertIn(b"it was under heapledger before, and can be attached to once", once_more.err)
         self.assert_goes_on(process, 3)
+
+    def test_again(self):
+        """With books of its own; what happened in between is in neither."""
+        process = self.program()
+        for blocks, total in ((3, 3), (4, 12), (5, 22)):
+            tool = self.attach(process, "-f")
+            self.allocate(process, blocks)
+            self.assertEqual(self.detach(process).status, 0)
+            self.assertEqual(self.finish(tool)[0], 0)
+            self.assertEqual(self.assert_counted(blocks)["errors"], [])
+            self.assertEqual(self.allocate(process, 5), total + 5)
+            self.assert_nothing_stays(tool.pid)
+        self.assert_goes_on(process, 27)
 
     def test_its_end(self):
         process = self.program()

@@ -286,6 +286,29 @@ class Leaving(Attaching):
                     self.assert_sites(own, r)
                     self.assertGreater(r["process"]["duration_ns"] if "duration_ns" in r["process"] else 1, 0)
 
+    def test_again(self):
+        """Each time with books of its own, in which blocks of the times before are known as such."""
+        for settings in ((), ("HEAPLEDGER_CHECK=1",), ("HEAPLEDGER_LIFETIMES=1",), ("HEAPLEDGER_STACKS=off",)):
+            with self.subTest(settings=settings):
+                done, reports = self.attached([ledger.program("attached_again"), self.path("books"), "9"], *settings)
+                *lines, refused = done.out.decode().splitlines()
+                self.assertEqual((len(lines), len(reports), refused), (8, 8, f"refused {ALREADY}"))
+                for i, (line, r) in enumerate(zip(lines, reports)):
+                    blocks, size = map(int, line.split())
+                    self.assertEqual(blocks > 0, i > 0)
+                    self.assert_balanced(r, ("foreign_frees", "inherited_frees"))
+                    # And blocks that nobody saw may lie where one of them did, and have its tag.
+                    self.assertGreaterEqual(r["profiler"]["losses"].get("inherited_frees", 0), blocks)
+                    self.assertGreaterEqual(r["profiler"].get("inherited_freed_bytes", 0), size)
+                    self.assertEqual(r["errors"], [])
+                    with open(self.path(f"books.{i}"), encoding="utf-8") as text:
+                        own = json.load(text)
+                    if settings == ("HEAPLEDGER_STACKS=off",):
+                        continue
+                    self.assert_sites(own, r)
+                    if settings == ("HEAPLEDGER_CHECK=1",):
+                        self.assert_checked(r)
+
     def test_while_threads_allocate(self):
         for i in range(20):
             _, (r,) = self.attached([ledger.program(BINDINGS[i % 3]), "detach_busy"])

@@ -2,6 +2,7 @@
 // opened, the probe gets the place in the loader's scope that it would have had at start, and what was bound before is
 // bound anew.
 #include <cerrno>
+#include <cstring>
 #include <initializer_list>
 
 #include "probe/base/attributes.hpp"
@@ -62,7 +63,7 @@ void detach() {
 HL_EXPORT int heapledger_attach(const char* settings) {
   const int error = errno;
   attaching request{settings != nullptr ? settings : ""};
-  if (!begin_attaching()) {
+  if (!begin_attaching(std::strstr(settings, heapledger::wire::quiet_setting) != nullptr)) {
     request.result = attach_result::already;
   } else {
     const signals_blocked quiet;

@@ -106,8 +106,10 @@ HL_EXPORT std::size_t malloc_usable_size(void* block) {
   if (usable >= large_usable_bytes || usable < tag_bytes) return usable;
   const std::uint64_t word = tag_word(block, usable);
   std::size_t bytes;
-  const bool tagged = tag(word, block, state.tag_key).intact(usable, bytes) || inherited_tag(block, usable, bytes);
-  if (!tagged) return usable;
+  if (!tag(word, block, state.tag_key).intact(usable, bytes)) {
+    // What was freed while the probe was out of use may be somebody else's block by now, with the tag still in it.
+    if (state.attached || !inherited_tag(block, usable, bytes)) return usable;
+  }
   return usable < state.trailer_bytes ? 0 : usable - state.trailer_bytes;
 }
 

@@ -53,6 +53,7 @@ constinit std::uint32_t current_stage = static_cast<std::uint32_t>(stage::untouc
 constinit int beginning_tid = 0;
 constinit options chosen;
 constinit std::uint64_t attached_after_ns = 0;
+constinit unsigned attached_times = 0;
 
 constexpr unsigned inherited_limit = 8;
 constinit std::uint64_t inherited_keys[inherited_limit] = {};
@@ -136,16 +137,12 @@ bool open_books(bool forked, bool in_event) {
   return true;
 }
 
-// The child of a fork begins its own books: what it inherited is its parent's, and recognised as such when freed.
-bool begin_forked() {
-  const lock_guard held(process.lock);
-  if (process.generation != 0 || now() == stage::off) return now() == stage::keeping;  // another thread was first
-  leave_parents_event();
-  const bool in_event = segment.apart;  // it goes on with what it holds
+// Other books are to follow: a parent's before a fork, or those before a detach. What was tagged for them is recognised
+// as theirs when it is freed.
+void leave_former_books() {
   leave_parents_segment();
   for (unsigned i = inherited_limit; i-- > 1;) inherited_keys[i] = inherited_keys[i - 1];
   inherited_keys[0] = state.tag_key;
-  draw_key();
   ++state.birth;
   reset_own_pieces();
   reset_large_locks();
@@ -153,6 +150,16 @@ bool begin_forked() {
   reset_generations();
   tree.reset();
   leave_books();
+}
+
+// The child of a fork begins its own books: what it inherited is its parent's, and recognised as such when freed.
+bool begin_forked() {
+  const lock_guard held(process.lock);
+  if (process.generation != 0 || now() == stage::off) return now() == stage::keeping;  // another thread was first
+  leave_parents_event();
+  const bool in_event = segment.apart;  // it goes on with what it holds
+  leave_former_books();
+  draw_key();
   if (!chosen.follow || !open_books(true, in_event)) {
     set(stage::off);
     return false;
@@ -175,8 +182,10 @@ void heed_options() {
 
 // Once there are books.
 void keep_books() {
-  start_fork_handlers();
-  pthread_atfork(nullptr, nullptr, leave_parents_event);
+  if (attached_times <= 1) {  // else it is done
+    start_fork_handlers();
+    pthread_atfork(nullptr, nullptr, leave_parents_event);
+  }
   start_generation();
   set(stage::keeping);
 }
@@ -224,29 +233,40 @@ HL_COLD void begin() {
   keep_books();
 }
 
-bool begin_attaching() {
-  std::uint32_t expected = static_cast<std::uint32_t>(stage::waiting);
+bool begin_attaching(bool quiet) {
+  // Of blocks of that many books at most it is known later that they were ours. Those in slots of a leak watch would be
+  // nobody's.
+  const bool again = state.detached && quiet && attached_times < inherited_limit && !blocks_in_slots();
+  std::uint32_t expected = static_cast<std::uint32_t>(again ? stage::off : stage::waiting);
   return __atomic_compare_exchange_n(&current_stage, &expected, static_cast<std::uint32_t>(stage::beginning), false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 void give_up_attaching() {
-  state.attached = false;
-  set(stage::waiting);
+  state.attached = attached_times != 0;
+  set(attached_times != 0 ? stage::off : stage::waiting);
 }
 
 bool keep_late_books(const char* settings) {
   if (!read_options(chosen, settings)) return false;
-  state.attached = true;
   attached_after_ns = process_age_ns();
+  if (attached_times != 0) {
+    leave_former_books();
+    rules.forget(0, UINT64_MAX - 1);  // nobody was told meanwhile of code that went
+  }
+  state.attached = true;
   heed_options();
-  if (!await_thread_ends() || !open_books(false, false)) {
+  if (!await_thread_ends() || !open_books(false, attached_times != 0)) {
     drop_segment();
     return false;
   }
-  start_shown_environment();
+  if (attached_times++ == 0)
+    start_shown_environment();
+  else
+    move_pools();
   if (state.check) start_self_check();
   keep_books();
+  state.detached = false;
   if (chosen.snapshot_signal != 0) snapshot_at(chosen.snapshot_signal);
   return true;
 }

@@ -32,8 +32,7 @@ void refuse_program_of_ours(pid_t pid) {
   const auto program = collect::find_program(pid);
   if (!program) return;
   const collect::segment_file segment(program->segment, collect::links::refused);
-  if (segment.header().state == wire::lifecycle::detached)
-    throw input_error(fmt::format("process {}", pid), refusal_of(static_cast<int>(wire::attach_result::already)));
+  if (segment.header().state == wire::lifecycle::detached) return;
   throw input_error(fmt::format("process {}", pid), "it is under heapledger already",
                     fmt::format("heapledger top {0}, or heapledger leaks {0}", pid));
 }

@@ -31,24 +31,30 @@ bool has_ended(pid_t pid, pid_t tid) {
   return std::string_view("ZXx").find(state_of(pid, tid)) != std::string_view::npos;
 }
 
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> tids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir(fmt::format("/proc/{}/task", pid).c_str()), ::closedir);
+  while (tasks && tids.size() < most_threads) {
+    const dirent* entry = ::readdir(tasks.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    pid_t tid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), tid).ec == std::errc{}) tids.push_back(tid);
+  }
+  return tids;
+}
+
 candidates candidates_of(pid_t pid, bool all) {
   enum rank { waits, runs, waits_longer };
   std::vector<std::pair<rank, pid_t>> ranked;
   candidates result;
   result.has_ended = true;
-  const auto directory = fmt::format("/proc/{}/task", pid);
-  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir(directory.c_str()), ::closedir);
-  while (tasks && ranked.size() < most_threads) {
-    const dirent* entry = ::readdir(tasks.get());
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    pid_t tid = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), tid).ec != std::errc{}) continue;
+  for (const auto tid : threads_of(pid)) {
     const char state = state_of(pid, tid);
     if (std::string_view("ZXx").find(state) != std::string_view::npos) continue;
     result.has_ended = false;
     if (state == 'D') continue;
-    const auto call = collect::read_proc_file(fmt::format("{}/{}/syscall", directory, tid), 512);
+    const auto call = collect::read_proc_file(fmt::format("/proc/{}/task/{}/syscall", pid, tid), 512);
     if (would_be_cut_short(call)) continue;
     const bool is_longer = would_wait_longer(call);
     if (is_longer && !all) continue;

@@ -17,6 +17,8 @@ struct candidates {
 // call would return with a part of its work.
 candidates candidates_of(pid_t pid, bool all);
 
+std::vector<pid_t> threads_of(pid_t pid);
+
 // A thread that has ended may not be seized; the first of a process stays to be seen until the others have ended.
 bool has_ended(pid_t pid, pid_t tid);
 

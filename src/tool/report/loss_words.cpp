@@ -45,7 +45,7 @@ constexpr words losses[] = {
      "of blocks that heapledger never saw allocated, or cannot know again: from before it was loaded, from another "
      "allocator, or overwritten at the end; passed on, not counted."},
     {"inherited_frees", "free was", "frees were",
-     "of blocks that the parent process had allocated before the fork; not counted here."},
+     "of blocks from before the fork, or from before the probe was detached; not counted here."},
     {"damaged_cells", "stack has", "stacks have",
      "numbers that cannot be, and were left out: heapledger's own tables were overwritten. See the errors above."},
     {"damaged_threads", "thread has", "threads have",
