@@ -3,6 +3,7 @@
 #include <gelf.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 namespace heapledger::inject {
@@ -10,11 +11,13 @@ namespace {
 
 using elf_handle = std::unique_ptr<Elf, decltype(&elf_end)>;
 
-constexpr std::size_t most_versions = 10'000;
+constexpr std::size_t most_versions = 10'000, most_functions = 4'000'000;
 
+// Longer names than any that is asked for are cut.
 std::string text_of(Elf* elf, std::size_t strings, std::size_t at) {
+  constexpr std::size_t longest_name = 4096;
   const char* text = elf_strptr(elf, strings, at);
-  return text == nullptr ? std::string() : std::string(text);
+  return text == nullptr ? std::string() : std::string(text, ::strnlen(text, longest_name));
 }
 
 void read_functions(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, Elf_Data* versions,
@@ -22,7 +25,7 @@ void read_functions(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, Elf_Dat
   Elf_Data* data = elf_getdata(section, nullptr);
   if (data == nullptr || header.sh_entsize == 0) return;
   const auto count = data->d_size / header.sh_entsize;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count && functions.size() < most_functions; ++i) {
     GElf_Sym symbol;
     GElf_Versym version = 0;
     if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return;
