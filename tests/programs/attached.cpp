@@ -22,8 +22,8 @@
 
 #include <link.h>
 
+#include "attached_sites.hpp"
 #include "attaching.hpp"
-#include "books.hpp"
 
 namespace {
 
@@ -37,109 +37,10 @@ std::atomic<unsigned> warm = 0;
 test::books ledgers[thread_capacity];
 unsigned thread_count = 4, rounds = 2000;
 pthread_barrier_t barrier;
+pthread_t workers[thread_capacity];
 void* mail[thread_capacity][ring_blocks];
 
-// Words of every kind that the loader binds.
-void* (*const pointer_in_data)(std::size_t) = malloc;
-void (*const free_in_data)(void*) = free;
-
 }  // namespace
-
-SITE void* site_plain(test::books& mine, std::size_t bytes) {
-  void* p = malloc(bytes);
-  CHECK(p);
-  mine.took("site_plain", p, bytes);
-  return p;
-}
-SITE void* site_pointer(test::books& mine, std::size_t bytes) {
-  void* p = const_cast<void* (*const volatile&)(std::size_t)>(pointer_in_data)(bytes);
-  CHECK(p);
-  mine.took("site_pointer", p, bytes);
-  return p;
-}
-SITE void* site_new(test::books& mine, std::size_t bytes) {
-  void* p = ::operator new(bytes);
-  mine.took("site_new", p, bytes);
-  return p;
-}
-SITE void* site_array(test::books& mine, std::size_t bytes) {
-  void* p = ::operator new[](bytes, std::nothrow);
-  mine.took("site_array", p, bytes);
-  return p;
-}
-SITE void* site_aligned(test::books& mine, std::size_t bytes) {
-  void* p = ::operator new (bytes, std::align_val_t{64});
-  CHECK(test::aligned(p, 64));
-  mine.took("site_aligned", p, bytes);
-  return p;
-}
-SITE void* site_library(test::books& mine, std::size_t bytes) {  // libc calls malloc
-  char text[512];
-  std::memset(text, 'x', bytes - 1);
-  text[bytes - 1] = 0;
-  void* p = strdup(text);
-  mine.took("site_library", p, bytes);
-  return p;
-}
-SITE void* site_string(test::books& mine, std::size_t bytes) {  // libstdc++ calls operator new
-  auto* p = ::new std::string(bytes - 1, 'x');
-  mine.took("site_string", p, sizeof(std::string));
-  mine.took("site_string", p->data(), bytes);
-  return p;
-}
-SITE void* site_resized(test::books& mine, void* p, std::size_t old_bytes, std::size_t bytes, bool ours) {
-  if (ours) mine.gave("site_resized", p, old_bytes);
-  void* fresh = realloc(p, bytes);
-  CHECK(fresh);
-  mine.took("site_resized", fresh, bytes);
-  if (p) mine.at("site_resized").reallocations++;
-  return fresh;
-}
-SITE void* site_mailed(test::books& mine, std::size_t bytes) {
-  void* p = calloc(1, bytes);
-  CHECK(p);
-  mine.took("site_mailed", p, bytes);
-  return p;
-}
-
-static void round_of_all(test::books& mine, unsigned i) {
-  const std::size_t bytes = 20 + i % 300 + (i % 50 == 0 ? 70'000 : 0);
-  void* p = site_plain(mine, bytes);
-  void* q = site_pointer(mine, bytes);
-  test::fill(p, bytes, i);
-  test::fill(q, bytes, i + 1);
-  CHECK(malloc_usable_size(p) >= bytes && test::holds(p, bytes, i));
-  mine.gave("site_pointer", q, bytes);
-  const_cast<void (*const volatile&)(void*)>(free_in_data)(q);
-  mine.gave("site_plain", p, bytes);
-  free(p);
-  p = site_new(mine, bytes);
-  q = site_array(mine, bytes);
-  void* r = site_aligned(mine, bytes);
-  test::fill(r, bytes, i);
-  mine.gave("site_new", p, bytes);
-  ::operator delete(p);
-  mine.gave("site_array", q, bytes);
-  ::operator delete[](q);
-  mine.gave("site_aligned", r, bytes);
-  ::operator delete (r, std::align_val_t{64});
-  p = site_library(mine, 20 + i % 300);
-  mine.gave("site_library", p, 20 + i % 300);
-  free(p);
-  if (i % 5 != 0) return;
-  auto* text = static_cast<std::string*>(site_string(mine, 40 + i % 300));
-  mine.gave("site_string", text->data(), 40 + i % 300);
-  mine.gave("site_string", text, sizeof(std::string));
-  delete text;
-  p = site_resized(mine, nullptr, 0, 100, true);
-  test::fill(p, 100, i);
-  p = site_resized(mine, p, 100, 90'000, true);
-  CHECK(test::holds(p, 100, i));
-  p = site_resized(mine, p, 90'000, 10, true);
-  if (i % 10 == 0) return;  // lives on
-  mine.gave("site_resized", p, 10);
-  free(p);
-}
 
 // Before and while the probe comes: nobody counts.
 [[gnu::noinline]] static void* any(unsigned i) {
@@ -190,18 +91,25 @@ static void* work(void* argument) {
   return nullptr;
 }
 
+static void attach_beside_workers() {
+  pthread_barrier_init(&barrier, nullptr, thread_count);
+  for (unsigned who = 0; who < thread_count; ++who)
+    CHECK(!pthread_create(&workers[who], nullptr, work, reinterpret_cast<void*>(std::uintptr_t{who})));
+  while (warm < thread_count) sched_yield();
+  CHECK(test::attach() == 0);
+}
+
+static void let_workers_finish() {
+  phase = 1;
+  for (unsigned who = 0; who < thread_count; ++who) pthread_join(workers[who], nullptr);
+}
+
 static int threads(char** arguments) {
   thread_count = static_cast<unsigned>(std::atoi(arguments[1]));
   rounds = static_cast<unsigned>(std::atoi(arguments[2]));
   CHECK(thread_count >= 1 && thread_count <= thread_capacity);
-  pthread_barrier_init(&barrier, nullptr, thread_count);
-  pthread_t all[thread_capacity];
-  for (unsigned who = 0; who < thread_count; ++who)
-    CHECK(!pthread_create(&all[who], nullptr, work, reinterpret_cast<void*>(std::uintptr_t{who})));
-  while (warm < thread_count) sched_yield();
-  CHECK(test::attach() == 0);
-  phase = 1;
-  for (unsigned who = 0; who < thread_count; ++who) pthread_join(all[who], nullptr);
+  attach_beside_workers();
+  let_workers_finish();
   for (unsigned who = 0; who < thread_count; ++who) ledger.add(ledgers[who]);
   test::write_books(arguments[0], ledger, {.threads = thread_count});
   return 0;
@@ -461,17 +369,11 @@ static int detached(char** arguments) {
 // The probe goes while threads allocate.
 static int detached_busy() {
   thread_count = 3, rounds = 1;
-  pthread_barrier_init(&barrier, nullptr, thread_count);
-  pthread_t all[thread_capacity];
-  for (unsigned who = 0; who < thread_count; ++who)
-    CHECK(!pthread_create(&all[who], nullptr, work, reinterpret_cast<void*>(std::uintptr_t{who})));
-  while (warm < thread_count) sched_yield();
-  CHECK(test::attach() == 0);
+  attach_beside_workers();
   for (unsigned i = 0; i < 500; ++i) round_of_all(ledger, i);
   CHECK(test::detach() == 0);
   for (unsigned i = 0; i < 500; ++i) round_of_all(ledger, i);
-  phase = 1;
-  for (unsigned who = 0; who < thread_count; ++who) pthread_join(all[who], nullptr);
+  let_workers_finish();
   return 0;
 }
 
@@ -487,6 +389,7 @@ int main(int count, char** arguments) {
   if (is("scopes")) return scoped();
   if (is("fork")) return forks();
   if (is("exec")) return executes();
+  if (is("signal")) return signalled();
   if (is("load")) {
     CHECK(test::probe_function("heapledger_attach") != nullptr);
     CHECK(reinterpret_cast<int (*)()>(test::probe_function("heapledger_active"))() == 0);
@@ -495,6 +398,5 @@ int main(int count, char** arguments) {
   }
   if (is("local")) return refused(false);
   if (is("fixed")) return refused(true);
-  if (is("signal")) return signalled();
   return 2;
 }

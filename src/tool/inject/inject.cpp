@@ -103,11 +103,7 @@ void try_thread(const target& in, const wish& what, stack_judge& judge, pid_t ti
   }
   ++now.result.tries;
   user_regs_struct registers{};
-  if (!thread.read(registers)) return;
-  std::uint16_t instruction = 0;
-  constexpr std::uint16_t syscall_instruction = 0x050f;
-  read_memory(in.pid, registers.rip - 2, &instruction, sizeof instruction);
-  if (begin_again(registers, instruction == syscall_instruction)) thread.write(registers);
+  if (!read_and_begin_again(in.pid, thread, registers)) return;
   now.reason = judge.why_unsafe(tid, registers);
   if (!now.reason.empty()) return;
   now.is_over = true;

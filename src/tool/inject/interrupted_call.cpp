@@ -9,6 +9,8 @@
 #include <charconv>
 #include <optional>
 
+#include "tool/inject/memory.hpp"
+
 namespace heapledger::inject {
 namespace {
 
@@ -45,6 +47,15 @@ bool begin_again(user_regs_struct& registers, bool is_after_syscall_instruction)
   if (!is_after_syscall_instruction || number < 0 || registers.rax != static_cast<std::uint64_t>(-EINTR)) return false;
   if (std::find(ended_by_a_stop.begin(), ended_by_a_stop.end(), number) == ended_by_a_stop.end()) return false;
   registers.rax = restart_no_handler;
+  return true;
+}
+
+bool read_and_begin_again(pid_t pid, const held_thread& thread, user_regs_struct& registers) {
+  constexpr std::uint16_t syscall_instruction = 0x050f;
+  std::uint16_t instruction = 0;
+  if (!thread.read(registers)) return false;
+  read_memory(pid, registers.rip - sizeof instruction, &instruction, sizeof instruction);
+  if (begin_again(registers, instruction == syscall_instruction)) thread.write(registers);
   return true;
 }
 

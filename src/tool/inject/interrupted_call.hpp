@@ -3,16 +3,22 @@
 // some, which signal(7) lists. These are begun again, where that loses nothing.
 #pragma once
 
+#include <sys/types.h>
 #include <sys/user.h>
 
 #include <cstdint>
 #include <string_view>
+
+#include "tool/inject/held_thread.hpp"
 
 namespace heapledger::inject {
 
 // Whether the registers are of a call that the stop broke off with EINTR. Then they are changed so that the kernel
 // begins it again, unless a signal with a handler has come: that returns EINTR, as it should.
 bool begin_again(user_regs_struct& registers, bool is_after_syscall_instruction);
+
+// The same for a thread that is stopped. False: its registers cannot be read, and nothing is known of it.
+bool read_and_begin_again(pid_t pid, const held_thread& thread, user_regs_struct& registers);
 
 // Of /proc/PID/task/TID/syscall: whether a stop would make the call wait for the whole of its time once more.
 bool would_wait_longer(std::string_view system_call);

@@ -15,7 +15,6 @@
 #include "tool/inject/candidates.hpp"
 #include "tool/inject/held_thread.hpp"
 #include "tool/inject/interrupted_call.hpp"
-#include "tool/inject/memory.hpp"
 #include "tool/inject/stack_walk.hpp"
 #include "tool/profile/error.hpp"
 
@@ -58,12 +57,7 @@ class quiet_check {
         break;
     }
     user_regs_struct registers{};
-    if (!thread->read(registers)) return false;
-    std::uint16_t instruction = 0;
-    constexpr std::uint16_t syscall_instruction = 0x050f;
-    read_memory(in_.pid, registers.rip - 2, &instruction, sizeof instruction);
-    if (begin_again(registers, instruction == syscall_instruction)) thread->write(registers);
-    if (is_inside(registers.rip)) return false;
+    if (!read_and_begin_again(in_.pid, *thread, registers) || is_inside(registers.rip)) return false;
     const auto frames = walker_.walk(tid, registers);
     return std::none_of(frames.begin(), frames.end(), [&](const auto& frame) { return is_inside(frame.address); });
   }
