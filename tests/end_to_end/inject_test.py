@@ -59,19 +59,24 @@ class Waits(Injected):
         """Called into all the time: a wait that began anew each time would never end."""
         for mode in ("nanosleep", "clock_nanosleep", "poll", "ppoll", "select", "futex", "cond", "sem"):
             with self.subTest(mode=mode):
-                process = self.waiting(mode, "500")
-                self.await_wait(process)
-                done_in_time = 0
-                for _ in range(3000):
-                    done = self.inject(process, patience_ms=100)
-                    done_in_time += done.status == 0
-                    if process.poll() is not None:
-                        break
-                    if done.status != 0:
-                        self.assertRegex(done.err, b"has ended|no moment")
-                self.assertIsNotNone(process.poll(), "it ends in time")
-                self.assertGreater(done_in_time, 0)
-                self.assert_goes_on(process)
+                # On a machine that is busy it may be over before anybody came.
+                self.assertTrue(any(self.calls_while_it_waits(mode, ms) for ms in (500, 5000, 50_000)))
+
+    def calls_while_it_waits(self, mode, ms):
+        """How many came through."""
+        process = self.waiting(mode, str(ms))
+        self.await_wait(process)
+        done_in_time = 0
+        for _ in range(6 * ms):
+            if process.poll() is not None:
+                break
+            done = self.inject(process, patience_ms=100)
+            done_in_time += done.status == 0
+            if done.status != 0:
+                self.assertRegex(done.err, b"has ended|no moment|there is no process")
+        self.assertIsNotNone(process.poll(), "it ends in time")
+        self.assert_goes_on(process)
+        return done_in_time
 
     def test_what_ends_by_something(self):
         for mode in ("read", "fgets", "getline", "epoll", "epoll_pwait", "accept", "recv", "waitpid", "flock", "semop", "futex_untimed", "sigwait",
