@@ -10,11 +10,13 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstring>
 #include <optional>
 
 #include "tool/collect/elf_traits.hpp"
 #include "tool/collect/process.hpp"
+#include "tool/inject/candidates.hpp"
 #include "tool/inject/memory.hpp"
 #include "tool/profile/error.hpp"
 
@@ -167,7 +169,9 @@ std::uint64_t target::gate() const {
   return 0;
 }
 
-target examine_target(pid_t pid, const std::string& library) {
+namespace {
+
+target examine(pid_t pid, const std::string& library) {
   const auto status = collect::read_proc_file(fmt::format("/proc/{}/status", pid), status_limit);
   refuse_by_status(pid, status);
   refuse_without_rights(pid, status);
@@ -194,6 +198,18 @@ target examine_target(pid_t pid, const std::string& library) {
     throw input_error(subject(pid), fmt::format("sees other files than we do (a container): {} is not there", library),
                       "run heapledger inside that container, from a path that it has");
   return found;
+}
+
+}  // namespace
+
+target examine_target(pid_t pid, const std::string& library) {
+  const bool was_there = ::kill(pid, 0) == 0 || errno == EPERM;
+  try {
+    return examine(pid, library);
+  } catch (const input_error&) {  // of a process that ends meanwhile nothing looks as it should
+    if (was_there && has_ended(pid, pid)) throw input_error(subject(pid), "has ended already");
+    throw;
+  }
 }
 
 }  // namespace heapledger::inject
