@@ -100,6 +100,15 @@ class Stacks(ledger.Case):
                 self.assertEqual(ledger.module(ledger.frames(stack)[0]), module)
                 self.assertIn("main", ledger.functions(stack))
 
+    def test_unloaded_by_a_forked_child(self):
+        """Its parent had compiled rules for the plugin; the child's books have never heard of it."""
+        done = self.profile([ledger.program("plugins_forked"), ledger.PROGRAMS], "--check")
+        self.assertEqual((done.status, done.out), (0, b"at the same address\n"), done)
+        self.assertEqual(len(done.reports), 2)
+        for r in done.reports:
+            self.assertGreater(r["profiler"]["check"]["stacks"], 0)
+            self.assertEqual(r["profiler"]["check"]["differences"], 0)
+
     def test_signals_that_allocate(self):
         for mode in ("allocating", "jumping", "alternate"):
             with self.subTest(mode=mode):

@@ -41,11 +41,9 @@ void catch_up(books& own) {
 }
 
 HL_COLD void loader_freed() {
+  rules.forget_unloaded();
   if (process.generation == 0) return;
-  const bool gone = modules.sweep([](std::uint64_t start, std::uint64_t end) {
-    rules.forget(start, end);
-    tree.retire(start, end);
-  });
+  const bool gone = modules.sweep([](std::uint64_t start, std::uint64_t end) { tree.retire(start, end); });
   if (!gone) return;
   tree.forget_retired();
   forget_paths();

@@ -21,19 +21,29 @@ HL_COLD rule rule_cache::find_far(std::uint64_t pc) {
   std::uint64_t& second = second_[second_place(place(pc), rest(pc))];
   std::uint64_t known = __atomic_load_n(&first_[place(pc)], __ATOMIC_RELAXED);
   if (!is(known)) known = __atomic_load_n(&second, __ATOMIC_RELAXED);
-  const rule found = HL_LIKELY(is(known)) ? rule(static_cast<std::uint32_t>(known)) : compile(pc, second);
+  rule found(static_cast<std::uint32_t>(known));
+  if (HL_UNLIKELY(!is(known)) && !compile(pc, second, found)) return found;
   if (HL_LIKELY(found.bits() >> near_rule_bits == 0))
     __atomic_store_n(&near_[pc & (near_count - 1)], pc >> near_bits << near_rule_bits | found.bits(), __ATOMIC_RELAXED);
   return found;
 }
 
-rule rule_cache::compile(std::uint64_t pc, std::uint64_t& second) {
-  const rule compiled = compile_rule(pc & ~wire::place_exact_address, (pc & wire::place_exact_address) == 0);
+// False: not to be kept. Nobody says when the address, which no module holds and of which nothing is known, comes to
+// mean other code.
+bool rule_cache::compile(std::uint64_t pc, std::uint64_t& second, rule& compiled) {
+  const std::uint64_t address = pc & ~wire::place_exact_address;
+  const bool return_site = address == pc;
+  compiled = compile_rule(address, return_site);
+  if (!origins_.add(return_site ? address - 1 : address) && compiled.kind() == rule_kind::unknown) return false;
   std::uint64_t& first = first_[place(pc)];
   const bool taken = __atomic_load_n(&first, __ATOMIC_RELAXED) != 0;
   if (taken) __atomic_store_n(&second_used_, true, __ATOMIC_RELAXED);
   __atomic_store_n(taken ? &second : &first, std::uint64_t{rest(pc)} << 32 | compiled.bits(), __ATOMIC_RELAXED);
-  return compiled;
+  return true;
+}
+
+void rule_cache::forget_unloaded() {
+  origins_.sweep([this](std::uint64_t start, std::uint64_t end) { forget(start, end); });
 }
 
 void rule_cache::forget(std::uint64_t start, std::uint64_t end) {

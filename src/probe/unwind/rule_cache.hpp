@@ -12,6 +12,7 @@
 
 #include "probe/base/attributes.hpp"
 #include "probe/unwind/rule.hpp"
+#include "probe/unwind/rule_origins.hpp"
 
 namespace heapledger::probe {
 
@@ -30,6 +31,8 @@ class rule_cache {
 
   // Forgets every rule of addresses in [start, end): the code there is gone.
   void forget(std::uint64_t start, std::uint64_t end);
+  // The same for every module that is not loaded any more.
+  void forget_unloaded();
 
  private:
   static constexpr unsigned near_bits = 13, near_rule_bits = 64 - (48 - near_bits), far_bits = 16;
@@ -42,12 +45,13 @@ class rule_cache {
     return place ^ (rest * 0x9e3779b1u) >> (32 - far_bits);
   }
   HL_COLD rule find_far(std::uint64_t pc);
-  rule compile(std::uint64_t pc, std::uint64_t& second);
+  bool compile(std::uint64_t pc, std::uint64_t& second, rule& compiled);
 
   alignas(64) std::uint64_t near_[near_count] = {};
   std::uint64_t* first_ = nullptr;
   std::uint64_t* second_ = nullptr;
   bool second_used_ = false;
+  rule_origins origins_;
 };
 
 HL_INTERNAL extern rule_cache rules;
