@@ -70,6 +70,28 @@ class Stacks(ledger.Case):
         """The second unwinder, which allocates for them under its lock, is not asked about that allocation."""
         self.checked("registered_frames")
 
+    def test_generated_code(self):
+        """Its tables are registered with the C++ runtime, which the second unwinder asks."""
+        done = self.profile([ledger.program("generated_code")], "--check")
+        self.assertEqual((done.status, done.err), (0, b""), done)
+        for r, known, unknown in zip(sorted(done.reports, key=lambda r: r["process"]["pid"]), (10, 4), (1, 0)):
+            self.assertEqual(r["profiler"]["check"]["differences"], 0)
+            self.assertEqual(r["profiler"]["losses"].get("stack_cut_no_rule", 0), unknown)
+            inside = [s for s in r["stacks"] if ledger.functions(s)[0] == "site_in_generated"]
+            for stack in inside:
+                self.assertEqual(ledger.module(ledger.frames(stack)[1]), "", "the generated function itself")
+            whole = [s for s in inside if shows(ledger.functions(s), ["calls_generated", "main", "_start"])]
+            self.assertEqual(ledger.total(whole, "allocations"), 3 * known)
+            self.assertEqual(ledger.total(inside, "allocations"), 3 * (known + unknown))
+
+    def test_generated_code_whose_tables_are_lost(self):
+        done = self.profile([ledger.program("generated_code"), "lost"])
+        self.assertEqual((done.status, done.err), (0, b""), done)
+        self.assert_balanced(done.report, losses=("stack_cut_no_rule",))
+        inside = [s for s in done.report["stacks"] if ledger.functions(s)[0] == "site_in_generated"]
+        self.assertEqual(ledger.total(inside, "allocations"), 12)
+        self.assertEqual({len(ledger.frames(s)) for s in inside}, {2})
+
     def test_frames(self):
         for build in BUILDS:
             with self.subTest(build=build):

@@ -43,7 +43,7 @@ HL_EXPORT pid_t _Fork() {
   const pid_t child = real_fork();
   if (child == 0) {
     fork_in_child();
-    leave_parents_event();
+    enter_child();
     keep_pools();
     forget_shown_environment();
   } else {

@@ -9,6 +9,7 @@
 #include "probe/pool/sites.hpp"
 #include "probe/publish/modules.hpp"
 #include "probe/publish/stack_tree.hpp"
+#include "probe/unwind/registered_frames.hpp"
 #include "probe/unwind/rule_cache.hpp"
 
 namespace heapledger::probe {
@@ -40,11 +41,10 @@ void catch_up(books& own) {
   own.generation = own.known_generation = process.generation;
 }
 
-HL_COLD void loader_freed() {
-  rules.forget_unloaded();
-  if (process.generation == 0) return;
-  const bool gone = modules.sweep([](std::uint64_t start, std::uint64_t end) { tree.retire(start, end); });
-  if (!gone) return;
+namespace {
+
+// Places of code that is gone were retired.
+void begin_code_generation() {
   tree.forget_retired();
   forget_paths();
   forget_pool_paths();
@@ -52,6 +52,42 @@ HL_COLD void loader_freed() {
   if (process.generation == 0) return;
   code_generation = ++last_generation;
   __atomic_store_n(&process.generation, last_generation, __ATOMIC_RELEASE);
+}
+
+// Ranges of code that are gone, one by one.
+class code_gone {
+ public:
+  void operator()(std::uint64_t start, std::uint64_t end) {
+    rules.forget(start, end);
+    if (process.generation == 0) return;
+    tree.retire(start, end);
+    any_ = true;
+  }
+  ~code_gone() {
+    if (any_) begin_code_generation();
+  }
+
+ private:
+  bool any_ = false;
+};
+
+}  // namespace
+
+HL_COLD void loader_freed() {
+  const bool forgotten = rules.forget_unloaded();
+  if (process.generation == 0) return;
+  const bool gone = modules.sweep([](std::uint64_t start, std::uint64_t end) { tree.retire(start, end); });
+  if (forgotten || gone) begin_code_generation();
+}
+
+HL_COLD void code_made(const void* section) {
+  code_gone gone;
+  registered.add(static_cast<const std::uint8_t*>(section), gone);
+}
+
+HL_COLD void code_unmade(const void* section) {
+  code_gone gone;
+  registered.remove(static_cast<const std::uint8_t*>(section), gone);
 }
 
 HL_COLD void forget_recent_accounts() {

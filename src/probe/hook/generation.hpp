@@ -13,6 +13,10 @@ void reset_generations();  // after fork: the lock may be held by a thread that 
 void start_generation();
 void end_generation();  // from now on none are
 
+// Code that the program makes itself, by its unwind tables (unwind/registered_frames.hpp).
+HL_COLD void code_made(const void* section);
+HL_COLD void code_unmade(const void* section);
+
 // Brings the books of this thread to the process's generation; they forget what it made untrue.
 void catch_up(books& own);
 

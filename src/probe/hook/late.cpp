@@ -72,6 +72,8 @@ constexpr hooked_name hooked[] = {
     {"unsetenv", name_kind::other},
     {"putenv", name_kind::other},
     {"clearenv", name_kind::other},
+    {"__register_frame", name_kind::other},
+    {"__deregister_frame", name_kind::other},
 };
 constexpr std::size_t hooked_count = sizeof hooked / sizeof hooked[0];
 constinit binding table[hooked_count] = {};

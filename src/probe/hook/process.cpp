@@ -38,6 +38,7 @@
 #include "probe/publish/modules.hpp"
 #include "probe/publish/stack_tree.hpp"
 #include "probe/scope/slots.hpp"
+#include "probe/unwind/registered_frames.hpp"
 #include "probe/watch/control.hpp"
 #include "probe/watch/watch.hpp"
 
@@ -152,6 +153,13 @@ void leave_former_books() {
   leave_books();
 }
 
+// Where a handler that interrupts an event has forked, or what a budget calls, this thread of the child goes on with
+// that event. It must not do so in its parent's books.
+void leave_parents_event() {
+  const books& own = *this_thread;
+  if (books::busy(own.generation) || (own.scopes != nullptr && own.scopes->notifying)) keep_segment_apart();
+}
+
 // The child of a fork begins its own books: what it inherited is its parent's, and recognised as such when freed.
 bool begin_forked() {
   const lock_guard held(process.lock);
@@ -184,7 +192,7 @@ void heed_options() {
 void keep_books() {
   if (attached_times <= 1) {  // else it is done
     start_fork_handlers();
-    pthread_atfork(nullptr, nullptr, leave_parents_event);
+    pthread_atfork(nullptr, nullptr, enter_child);
   }
   start_generation();
   set(stage::keeping);
@@ -199,9 +207,13 @@ void end_header(wire::lifecycle how) {
 
 }  // namespace
 
-void leave_parents_event() {
-  const books& own = *this_thread;
-  if (books::busy(own.generation) || (own.scopes != nullptr && own.scopes->notifying)) keep_segment_apart();
+void enter_child() {
+  registered.reset();
+  leave_parents_event();
+}
+
+bool keeps_books() {
+  return now() == stage::keeping;
 }
 
 bool beginning() {
@@ -252,6 +264,7 @@ bool keep_late_books(const char* settings) {
   attached_after_ns = process_age_ns();
   if (attached_times != 0) {
     leave_former_books();
+    registered.clear();
     rules.forget(0, UINT64_MAX - 1);  // nobody was told meanwhile of code that went
   }
   state.attached = true;

@@ -27,9 +27,11 @@ struct process_state {
 };
 HL_INTERNAL extern process_state state;
 
-// In a forked child, at once: where a handler that interrupts an event has forked, or what a budget calls, this thread
-// goes on with that event. It must not do so in its parent's books.
-void leave_parents_event();
+// In a forked child, at once.
+void enter_child();
+
+// Books are kept, or will be as soon as there is an event.
+bool keeps_books();
 
 // A tag made by an ancestor before a fork: whether one of their keys fits, and the bytes asked for.
 bool inherited_tag(void* block, std::size_t usable, std::size_t& bytes);

@@ -45,6 +45,7 @@ struct function_entry {  // a frame description entry, with what its common info
   std::int64_t data_alignment = 1;
   unsigned return_register = return_address;
   bool signal_frame = false;
+  bool has_augmentation_data = false;
   std::uint8_t pointer_encoding = 0;
   bytes initial;
   bytes program;
@@ -52,6 +53,28 @@ struct function_entry {  // a frame description entry, with what its common info
 
 // Finds the entry that covers `address` by way of the module's PT_GNU_EH_FRAME segment.
 bool find(const std::uint8_t* eh_frame_header, std::uint64_t address, function_entry& entry);
+
+// The same in a list of entries, as `entry_list` takes it.
+bool find_in_section(bytes section, std::uint64_t address, function_entry& entry);
+
+// A section whose end is not known.
+inline bytes section_at(const std::uint8_t* start) {
+  return {start, reinterpret_cast<const std::uint8_t*>(~std::uintptr_t{0})};
+}
+
+// The entries of a section, which ends with a null length or where it is said to end, beyond which nothing is read; or
+// a single entry, if it does not begin with a common one. What describes no code is passed over.
+class entry_list {
+ public:
+  explicit entry_list(bytes section);
+  bool next(function_entry& entry);
+  // What was read so far.
+  bytes extent() const { return {section_.data, at_}; }
+
+ private:
+  bytes section_;
+  const std::uint8_t* at_;
+};
 
 // The row in force at `address`, which lies inside the entry. False when the program is malformed or unsupported.
 bool row_at(const function_entry& entry, std::uint64_t address, row& out);

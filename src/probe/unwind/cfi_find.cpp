@@ -4,17 +4,19 @@ namespace heapledger::probe::cfi {
 namespace {
 
 // The length field bounds the record; 64-bit DWARF does not occur in .eh_frame of any linker, and is refused.
-bool record(const std::uint8_t* at, bytes& out) {
+bool record(const std::uint8_t* at, bytes within, bytes& out) {
   std::uint32_t length;
+  if (at < within.data || static_cast<std::size_t>(within.end - at) < 2 * sizeof length) return false;
   std::memcpy(&length, at, sizeof length);
-  if (length == 0 || length >= 0xfffffff0u) return false;
+  if (length < sizeof length || length >= 0xfffffff0u || length > static_cast<std::size_t>(within.end - at - 4))
+    return false;
   out = {at + 4, at + 4 + length};
   return true;
 }
 
-bool read_common(const std::uint8_t* at, function_entry& entry) {
+bool read_common(const std::uint8_t* at, bytes within, function_entry& entry) {
   bytes body;
-  if (!record(at, body)) return false;
+  if (!record(at, within, body)) return false;
   reader in(body);
   if (in.fixed<std::uint32_t>() != 0) return false;  // not a common information entry
   const auto version = in.fixed<std::uint8_t>();
@@ -28,7 +30,8 @@ bool read_common(const std::uint8_t* at, function_entry& entry) {
   entry.return_register = version == 1 ? in.fixed<std::uint8_t>() : static_cast<unsigned>(in.unsigned_leb());
   entry.pointer_encoding = 0;
   entry.signal_frame = false;
-  if (*augmentation == 'z') {
+  entry.has_augmentation_data = *augmentation == 'z';
+  if (entry.has_augmentation_data) {
     reader data(in.block(in.unsigned_leb()));
     for (const char* letter = augmentation + 1; *letter != 0; ++letter) {
       if (*letter == 'R')
@@ -49,30 +52,50 @@ bool read_common(const std::uint8_t* at, function_entry& entry) {
   return in.good();
 }
 
-bool read_entry(const std::uint8_t* at, function_entry& entry) {
+bool read_entry(const std::uint8_t* at, bytes within, function_entry& entry) {
   bytes body;
-  if (!record(at, body)) return false;
+  if (!record(at, within, body)) return false;
   reader in(body);
   const std::uint8_t* back = in.position();
   const auto distance = in.fixed<std::uint32_t>();
-  if (distance == 0 || !read_common(back - distance, entry)) return false;
+  if (distance == 0 || !read_common(back - distance, within, entry)) return false;
   entry.start = in.pointer(entry.pointer_encoding & 0x7f, 0);
   entry.end = entry.start + in.pointer(entry.pointer_encoding & 0x0f, 0);
-  in.block(in.unsigned_leb());  // augmentation data: the language's tables
+  if (entry.has_augmentation_data) in.block(in.unsigned_leb());  // the language's tables
   entry.program = {in.position(), body.end};
   return in.good();
 }
 
-bool scan(const std::uint8_t* at, std::uint64_t address, function_entry& entry) {
-  for (bytes body; record(at, body); at = body.end) {
-    std::uint32_t id;
-    std::memcpy(&id, body.data, sizeof id);
-    if (id != 0 && read_entry(at, entry) && address >= entry.start && address < entry.end) return true;
+// Of an entry that describes a function, where the common one is; null for one that is common itself.
+const std::uint8_t* common_of(bytes body) {
+  std::uint32_t distance;
+  std::memcpy(&distance, body.data, sizeof distance);
+  return distance != 0 ? body.data - distance : nullptr;
+}
+
+}  // namespace
+
+entry_list::entry_list(bytes section) : section_(section), at_(section.data) {
+  bytes body;
+  if (!record(at_, section_, body)) return;
+  if (const std::uint8_t* const common = common_of(body); common != nullptr) section_ = {common, body.end};
+}
+
+bool entry_list::next(function_entry& entry) {
+  for (bytes body; record(at_, section_, body);) {
+    const std::uint8_t* const here = at_;
+    at_ = body.end;
+    if (common_of(body) != nullptr && read_entry(here, section_, entry) && entry.start != 0 && entry.end > entry.start)
+      return true;
   }
   return false;
 }
 
-}  // namespace
+bool find_in_section(bytes section, std::uint64_t address, function_entry& entry) {
+  for (entry_list entries(section); entries.next(entry);)
+    if (address >= entry.start && address < entry.end) return true;
+  return false;
+}
 
 bool find(const std::uint8_t* header, std::uint64_t address, function_entry& entry) {
   const auto base = reinterpret_cast<std::uint64_t>(header);
@@ -85,7 +108,7 @@ bool find(const std::uint8_t* header, std::uint64_t address, function_entry& ent
   if (!in.good()) return false;
   constexpr std::uint8_t sorted_table = 0x3b;  // datarel | sdata4
   if (table_encoding != sorted_table || count_encoding == 0xff)
-    return scan(reinterpret_cast<const std::uint8_t*>(frames), address, entry);
+    return find_in_section(section_at(reinterpret_cast<const std::uint8_t*>(frames)), address, entry);
 
   struct table_row {
     std::int32_t start;
@@ -109,7 +132,7 @@ bool find(const std::uint8_t* header, std::uint64_t address, function_entry& ent
   }
   const auto* found =
       reinterpret_cast<const std::uint8_t*>(base + static_cast<std::uint64_t>(std::int64_t{at(low).entry}));
-  return read_entry(found, entry) && address >= entry.start && address < entry.end;
+  return read_entry(found, section_at(nullptr), entry) && address >= entry.start && address < entry.end;
 }
 
 }  // namespace heapledger::probe::cfi

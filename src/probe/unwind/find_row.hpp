@@ -1,4 +1,5 @@
-// From an address of this process to its CFI row, without the loader's lock (_dl_find_object, glibc 2.35).
+// From an address of this process to its CFI row, without the loader's lock (_dl_find_object, glibc 2.35): of a module,
+// or of code whose tables the program registered.
 #pragma once
 
 #include "probe/unwind/cfi.hpp"

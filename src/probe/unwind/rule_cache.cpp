@@ -42,8 +42,13 @@ bool rule_cache::compile(std::uint64_t pc, std::uint64_t& second, rule& compiled
   return true;
 }
 
-void rule_cache::forget_unloaded() {
-  origins_.sweep([this](std::uint64_t start, std::uint64_t end) { forget(start, end); });
+bool rule_cache::forget_unloaded() {
+  bool any = false;
+  origins_.sweep([&](std::uint64_t start, std::uint64_t end) {
+    forget(start, end);
+    any = true;
+  });
+  return any;
 }
 
 void rule_cache::forget(std::uint64_t start, std::uint64_t end) {

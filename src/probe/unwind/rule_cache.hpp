@@ -31,8 +31,8 @@ class rule_cache {
 
   // Forgets every rule of addresses in [start, end): the code there is gone.
   void forget(std::uint64_t start, std::uint64_t end);
-  // The same for every module that is not loaded any more.
-  void forget_unloaded();
+  // The same for every module that is not loaded any more; true if there was any.
+  bool forget_unloaded();
 
  private:
   static constexpr unsigned near_bits = 13, near_rule_bits = 64 - (48 - near_bits), far_bits = 16;
