@@ -287,7 +287,8 @@ struct alignas(64) fold_journal {
 static_assert(sizeof(fold_journal) == 192);
 inline constexpr std::size_t fold_stripes = 32;
 
-enum class stacks_mode : std::uint32_t { dwarf, frame_pointer, off };
+// jit: dwarf, and by frame pointers through code that has no unwind tables.
+enum class stacks_mode : std::uint32_t { dwarf, frame_pointer, off, jit };
 // exited: destructors ran; a kill leaves `running`. detached: nothing is booked any more, and the process goes on.
 enum class lifecycle : std::uint32_t { running = 1, exited = 2, detached = 3 };
 

@@ -1,6 +1,7 @@
 """Stacks of every shape: equal to an independent unwinder's, and right by name."""
 
 import json
+import os
 import shutil
 import tempfile
 
@@ -91,6 +92,45 @@ class Stacks(ledger.Case):
         inside = [s for s in done.report["stacks"] if ledger.functions(s)[0] == "site_in_generated"]
         self.assertEqual(ledger.total(inside, "allocations"), 12)
         self.assertEqual({len(ledger.frames(s)) for s in inside}, {2})
+
+    def test_generated_code_whose_tables_say_nothing(self):
+        """Of which the second unwinder would abort."""
+        for mode in ("dwarf", "jit"):
+            done = self.profile([ledger.program("generated_code"), "ruleless"], "--stacks", mode)
+            self.assertEqual((done.status, done.err), (0, b""), done)
+            self.assert_balanced(done.report, losses=("stack_cut_no_rule",))
+            self.assertEqual(done.report["profiler"]["losses"], {"stack_cut_no_rule": 1})
+
+    def without_tables(self, *options):
+        """The stacks of the framed function, and of the one that keeps no frame pointer."""
+        done = self.profile([ledger.program("generated_code"), "unregistered"], *options)
+        self.assertEqual((done.status, done.err), (0, b""), done)
+        r = done.report
+        map_for_perf = f"/tmp/perf-{r['process']['pid']}.map"
+        self.assertTrue(os.path.exists(map_for_perf))
+        os.remove(map_for_perf)
+        inside = [s for s in r["stacks"] if ledger.functions(s)[0] == "site_in_generated"]
+        self.assertEqual(ledger.total(inside, "allocations"), 6)
+        framed = [s for s in inside if ledger.functions(s)[1] == "JS:*framed a file.js:10:5"]
+        self.assertEqual(ledger.total(framed, "allocations"), 3)
+        return r, framed, [s for s in inside if s not in framed]
+
+    def test_code_without_tables(self):
+        r, framed, frameless = self.without_tables("--check")
+        self.assertEqual({len(ledger.frames(s)) for s in framed + frameless}, {2})
+        self.assertEqual(r["profiler"]["check"]["differences"], 0)
+
+    def test_code_without_tables_by_frame_pointers(self):
+        r, framed, frameless = self.without_tables("--stacks", "jit", "--check")
+        self.assertEqual(r["process"]["stacks"], "jit")
+        for stack in framed:
+            names = ledger.functions(stack)
+            self.assertTrue(shows(names[2:], ["calls_generated", "main", "_start"]), names)
+        for stack in frameless:  # its caller is passed over, since rbp is that one's or its callers'
+            self.assertNotIn("calls_generated", ledger.functions(stack)[2:3])
+        self.assertEqual(r["profiler"]["check"]["differences"], 0)
+        # All other code of the program has tables.
+        self.assertEqual(self.profile([ledger.program("shapes_frames.O2"), "100"], "--stacks", "jit").report["profiler"]["losses"], {})
 
     def test_frames(self):
         for build in BUILDS:

@@ -2,12 +2,17 @@
 //
 // The same few bytes of memory hold one function after the other, with frames of other sizes: a stale rule would be
 // seen. Sections hold one function, or several; each is taken back, or written over without a word, also by a child.
-// `lost`: the tables' memory comes to hold other things, and is given back, as nobody notices who throws no exception.
+//
+// unregistered  two functions without tables, of which the first keeps a frame pointer and has a name in the map for
+// perf ruleless      tables that say nothing, as LuaJIT's lost          the tables' memory comes to hold other things,
+// or is given back: nobody notices who throws no exception
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "books.hpp"
@@ -23,14 +28,14 @@ class section {
  public:
   // Common information: the return address is below the CFA, which is 8 above rsp where a function begins. `plain`: in
   // the oldest form.
-  explicit section(bool plain = false) : plain_(plain) {
+  explicit section(bool plain = false, bool ruleless = false) : plain_(plain), ruleless_(ruleless) {
     begin_entry();
     append<std::uint32_t>(0);
     append_bytes({1});
     if (!plain) append_bytes({'z', 'R'});
     append_bytes({0, 1, 0x78, 16});
     if (!plain) append_bytes({1, 0});
-    append_bytes({0x0c, 7, 8, 0x90, 1});
+    if (!ruleless) append_bytes({0x0c, 7, 8, 0x90, 1});
     end_entry();
   }
 
@@ -45,9 +50,11 @@ class section {
     append(code);
     append(std::uint64_t{sizeof bytes});
     if (!plain_) append_bytes({0});
-    append_bytes({0x41, 0x0e, 16, 0x83, 2, 0x47, 0x0e});  // behind the push; behind the sub
-    const std::uint32_t offset = frame + 16;
-    append_bytes({static_cast<std::uint8_t>(0x80 | (offset & 0x7f)), static_cast<std::uint8_t>(offset >> 7)});
+    if (!ruleless_) {
+      append_bytes({0x41, 0x0e, 16, 0x83, 2, 0x47, 0x0e});  // behind the push; behind the sub
+      const std::uint32_t offset = frame + 16;
+      append_bytes({static_cast<std::uint8_t>(0x80 | (offset & 0x7f)), static_cast<std::uint8_t>(offset >> 7)});
+    }
     end_entry();
   }
 
@@ -82,7 +89,7 @@ class section {
 
   std::vector<std::uint8_t> bytes_;
   std::size_t start_ = 0;
-  const bool plain_;
+  const bool plain_, ruleless_;
 };
 
 using generated = void(void (*)());
@@ -155,11 +162,37 @@ void lost() {
   }
 }
 
+void ruleless() {
+  section one(false, true);
+  one.add_function(code, 64);
+  one.enter();
+  calls_generated(code);
+  one.leave();
+}
+
+// push %rbp; mov %rsp, %rbp; sub $64, %rsp; call *%rdi; leave; ret. The second leaves rbp alone.
+void unregistered() {
+  constexpr std::uint8_t framed[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 64, 0xff, 0xd7, 0xc9, 0xc3};
+  constexpr std::uint8_t frameless[] = {0x48, 0x83, 0xec, 72, 0xff, 0xd7, 0x48, 0x83, 0xc4, 72, 0xc3};
+  std::memcpy(code, framed, sizeof framed);
+  std::memcpy(code + slot_bytes, frameless, sizeof frameless);
+  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  std::FILE* const map = std::fopen(path.c_str(), "we");
+  CHECK(map);
+  std::fprintf(map, "%lx %zx stale\n%lx %zx JS:*framed a file.js:10:5\n", reinterpret_cast<unsigned long>(code),
+               sizeof framed, reinterpret_cast<unsigned long>(code), sizeof framed);
+  CHECK(std::fclose(map) == 0);
+  calls_generated(code);
+  calls_generated(code + slot_bytes);
+}
+
 }  // namespace
 
-int main(int argc, char**) {
+int main(int argc, char** argv) {
   code = static_cast<std::uint8_t*>(map_page(PROT_READ | PROT_WRITE | PROT_EXEC));
-  if (argc == 2) return lost(), 0;
+  if (argc == 2 && !std::strcmp(argv[1], "lost")) return lost(), 0;
+  if (argc == 2 && !std::strcmp(argv[1], "ruleless")) return ruleless(), 0;
+  if (argc == 2 && !std::strcmp(argv[1], "unregistered")) return unregistered(), 0;
   one_after_the_other();
   several();
 

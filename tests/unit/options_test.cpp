@@ -136,7 +136,7 @@ TEST(run_options, the_environment_stands_in_for_what_is_not_given) {
 }
 
 TEST(run_options, wrong_values_are_refused_with_the_good_ones) {
-  EXPECT_SAYS(refusal({"run", "--stacks", "foo", "ls"}), "--stacks: 'foo' is none of dwarf, fp, off");
+  EXPECT_SAYS(refusal({"run", "--stacks", "foo", "ls"}), "--stacks: 'foo' is none of dwarf, jit, fp, off");
   EXPECT_SAYS(refusal({"run", "ls"}, {{"HEAPLEDGER_STACKS", "foo"}}), "HEAPLEDGER_STACKS: 'foo'");
   EXPECT_SAYS(refusal({"run", "ls"}, {{"HEAPLEDGER_FORCE", "maybe"}}), "HEAPLEDGER_FORCE: 'maybe'");
   for (const char* number : {"-1", "x", "", "1x", " 1", "4294967296", "1.5"}) {

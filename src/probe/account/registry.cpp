@@ -39,7 +39,7 @@ books* make_books() {
   if (id == 1) header.threaded = 1;
   no_deltas(*own);
   memory += sizeof(books);
-  own->stack.init(memory, settings.depth_limit, settings.stacks == wire::stacks_mode::frame_pointer);
+  own->stack.init(memory, settings.depth_limit, settings.stacks);
   own->recent.init(memory + stack_walk::initial_bytes());
   own->next_made = made_books;
   __atomic_store_n(&made_books, own, __ATOMIC_RELEASE);

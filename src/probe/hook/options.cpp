@@ -131,6 +131,7 @@ void read_options(options& out) {
   if (const char* stacks = variable("HEAPLEDGER_STACKS"); stacks != nullptr) {
     if (std::strcmp(stacks, "fp") == 0) out.stacks = wire::stacks_mode::frame_pointer;
     if (std::strcmp(stacks, "off") == 0) out.stacks = wire::stacks_mode::off;
+    if (std::strcmp(stacks, "jit") == 0) out.stacks = wire::stacks_mode::jit;
   }
   if (const char* depth = variable("HEAPLEDGER_DEPTH"); depth != nullptr)
     for (; *depth >= '0' && *depth <= '9' && out.depth_limit < 1'000'000; ++depth)

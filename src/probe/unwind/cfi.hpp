@@ -31,6 +31,7 @@ struct register_rule {
 };
 
 struct row {
+  bool cfa_is_known = false;
   bool cfa_is_expression = false;
   unsigned cfa_register = 0;
   std::int64_t cfa_offset = 0;
@@ -76,7 +77,8 @@ class entry_list {
   const std::uint8_t* at_;
 };
 
-// The row in force at `address`, which lies inside the entry. False when the program is malformed or unsupported.
+// The row in force at `address`, which lies inside the entry. False when the program is malformed or unsupported, or
+// says nothing (LuaJIT's: its handler of exceptions knows the way).
 bool row_at(const function_entry& entry, std::uint64_t address, row& out);
 
 }  // namespace heapledger::probe::cfi

@@ -41,6 +41,7 @@ class machine {
     return true;
   }
   bool define_cfa(std::uint64_t number, std::int64_t offset) {
+    row_.cfa_is_known = true;
     row_.cfa_is_expression = false;
     row_.cfa_register = static_cast<unsigned>(number);
     row_.cfa_offset = offset;
@@ -104,7 +105,7 @@ class machine {
         row_.cfa_offset = static_cast<std::int64_t>(in.unsigned_leb());
         return true;
       case 0x0f:
-        row_.cfa_is_expression = true;
+        row_.cfa_is_known = row_.cfa_is_expression = true;
         row_.cfa_code = in.block(in.unsigned_leb());
         return true;
       case 0x10: {
@@ -162,7 +163,7 @@ bool row_at(const function_entry& entry, std::uint64_t address, row& out) {
   machine run(entry, address, out);
   if (!run.run(entry.initial, true)) return false;
   run.keep_initial();
-  return run.run(entry.program, false);
+  return run.run(entry.program, false) && out.cfa_is_known;
 }
 
 }  // namespace heapledger::probe::cfi

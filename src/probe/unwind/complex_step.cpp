@@ -89,6 +89,7 @@ HL_COLD step_end complex_step(const frame_state& from, step_reads& reads, frame_
          in.restore(row.registers[cfi::rbp], cfa, from.rbp, next.rbp) && in.restore(stack, cfa, cfa, next.rsp);
   if (!good) return in.lacks_register ? step_end::needs_registers : step_end::bounds;
   if (next.pc < lowest_code) return step_end::outermost;
+  if (!entry.signal_frame && next.rsp <= from.rsp) return step_end::bounds;  // the walk would never end
   if (entry.signal_frame) next.pc |= wire::place_exact_address;
   return step_end::stepped;
 }

@@ -60,7 +60,7 @@ bool full_step(machine_state& state) {
   cfi::row row;
   if (find_row(state.exact ? pc : pc - 1, entry, row) != row_search::found) return false;
   const unsigned back = entry.return_register % cfi::register_count;
-  if (row.registers[back].kind == cfi::how::undefined) return false;
+  if (row.registers[back].kind == cfi::how::undefined || row.registers[back].kind == cfi::how::same) return false;
   std::uint64_t cfa;
   if (row.cfa_is_expression) {
     if (!run(row.cfa_code, nullptr, state, cfa)) return false;
@@ -72,6 +72,7 @@ bool full_step(machine_state& state) {
     if (!restore(row.registers[i], i, cfa, state, next.registers[i])) return false;
   if (back != cfi::return_address) next.registers[cfi::return_address] = next.registers[back];
   next.exact = entry.signal_frame;
+  if (!next.exact && next.registers[cfi::rsp] <= state.registers[cfi::rsp]) return false;  // it would never end
   state = next;
   return state.registers[cfi::return_address] >= lowest_code;
 }

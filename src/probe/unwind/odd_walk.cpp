@@ -20,6 +20,24 @@ stack_cut cut_of(step_end end, const frame_state& state) {
   }
 }
 
+// Whether the bytes before an address are those of a call: relative, or by a register or memory.
+bool follows_call(std::uint64_t address) {
+  constexpr unsigned longest_call = 7;
+  if (!readable(address - longest_call) || !readable(address - 1)) return false;
+  const auto* const code = reinterpret_cast<const std::uint8_t*>(address);
+  if (code[-5] == 0xe8) return true;
+  for (int bytes = 2; bytes <= static_cast<int>(longest_call); ++bytes)
+    if (code[-bytes] == 0xff && (code[1 - bytes] >> 3 & 7) == 2) return true;
+  return false;
+}
+
+// Of code without tables: a return address, if a call stands before it, or if it is near the code that returns there.
+// An interpreter's may be the begin of a routine that nothing calls.
+bool may_be_code(std::uint64_t address, std::uint64_t from) {
+  constexpr std::uint64_t code_cache_bytes = std::uint64_t{256} << 20;
+  return follows_call(address) || (address - from + code_cache_bytes < 2 * code_cache_bytes && readable(address));
+}
+
 bool by_rbp(rule how) {
   return how.kind() == rule_kind::from_rbp || how.kind() == rule_kind::through_rbp || how.kind() == rule_kind::complex;
 }
@@ -56,7 +74,9 @@ void stack_walk::end_at_root(progress& walk) {
 // False: the walk is at its end.
 bool stack_walk::odd_step(progress& walk, const frame_state& caller) {
   if (!make_room(walk)) return false;
-  const step_end end = frame_pointers_ ? step_by_frame_pointer(walk) : step_by_rule(rules.find(walk.state.pc), walk);
+  const rule how = frame_pointers_ ? rule(rule_kind::unknown) : rules.find(walk.state.pc);
+  const bool by_frame_pointer = frame_pointers_ || (guesses_ && how.kind() == rule_kind::unknown);
+  const step_end end = by_frame_pointer ? step_by_frame_pointer(walk) : step_by_rule(how, walk);
   if (end == step_end::stepped) return true;
   if (end == step_end::needs_registers && full_walk(caller, walk)) {
     cut_ = stack_cut::none;
@@ -71,20 +91,22 @@ bool stack_walk::odd_step(progress& walk, const frame_state& caller) {
 step_end stack_walk::step_by_frame_pointer(progress& walk) {
   const frame_state from = walk.state;
   const std::uint64_t stack_end = end_of_stack(from.rsp);
+  const step_end beyond = guesses_ ? step_end::no_rule : step_end::bounds;
   if (stack_end - (from.rbp + 16) >= stack_end - from.rsp) {
     *walk.next++ = {from, {0, uses_rbp, 0}};
-    return step_end::bounds;
+    return beyond;
   }
   const std::uint64_t cfa = from.rbp + 16, back = stack_word(cfa - 8);
   const bool near = cfa - from.rsp - 8 <= unchecked_frame_bytes && (cfa & 7) == 0 && back >= lowest_code;
-  // What has no unwind information is no code: the word next to what rbp pointed to was no return address.
-  if (near && rules.find(back).kind() != rule_kind::unknown) {
+  // What has no unwind information is no code: the word next to what rbp pointed to was no return address. Unless that
+  // is just what is looked for.
+  if (near && (rules.find(back).kind() != rule_kind::unknown || (guesses_ && may_be_code(back, from.pc)))) {
     *walk.next++ = {from, step_made(frame_pointer_rule, uses_rbp)};
     walk.state = {back, cfa, stack_word(from.rbp)};
     return step_end::stepped;
   }
   const step_end end = step_by_rule(frame_pointer_rule, walk);
-  return end == step_end::stepped ? step_end::bounds : end;
+  return end == step_end::stepped ? beyond : end;
 }
 
 step_end stack_walk::step_by_rule(rule how, progress& walk) {

@@ -28,7 +28,7 @@ void stack_walk::place(void* memory, std::uint32_t capacity) {
   words_[0] = {reinterpret_cast<const std::uint64_t*>(words_), 0};  // what never is what it was
 }
 
-void stack_walk::init(void* memory, std::uint32_t depth_limit, bool frame_pointers) {
+void stack_walk::init(void* memory, std::uint32_t depth_limit, wire::stacks_mode mode) {
   place(memory, initial_frames);
   *root() = {.pc = 0,
              .rsp = ~std::uint64_t{0},
@@ -38,7 +38,8 @@ void stack_walk::init(void* memory, std::uint32_t depth_limit, bool frame_pointe
              .words_end = 1,
              .made = {0, last_frame, 0}};
   depth_limit_ = depth_limit;
-  frame_pointers_ = frame_pointers;
+  frame_pointers_ = mode == wire::stacks_mode::frame_pointer;
+  guesses_ = mode == wire::stacks_mode::jit;
   forget();
 }
 

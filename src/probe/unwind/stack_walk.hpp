@@ -64,7 +64,7 @@ enum class stack_cut : std::uint8_t { none, depth, no_rule, bounds };
 class stack_walk {
  public:
   // `memory` holds initial_bytes() zeroed bytes.
-  void init(void* memory, std::uint32_t depth_limit, bool frame_pointers);
+  void init(void* memory, std::uint32_t depth_limit, wire::stacks_mode mode);
   static std::size_t initial_bytes();
   void forget() {
     top_ = before_ = kept_ = root();
@@ -190,7 +190,8 @@ class stack_walk {
   const char* paths_ = nullptr;
   stack_cut cut_ = stack_cut::none;
   bool frame_pointers_ = false;
-  bool unsure_ = false;  // what the last walk read is not known, so that the next must not rely on it
+  bool guesses_ = false;  // where there is no rule, by frame pointers
+  bool unsure_ = false;   // what the last walk read is not known, so that the next must not rely on it
 };
 
 }  // namespace heapledger::probe

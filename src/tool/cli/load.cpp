@@ -13,6 +13,7 @@
 #include "tool/profile/error.hpp"
 #include "tool/profile/read.hpp"
 #include "tool/report/printable.hpp"
+#include "tool/symbolize/perf_map.hpp"
 #include "tool/symbolize/symbolize.hpp"
 
 namespace heapledger::cli {
@@ -30,12 +31,14 @@ profile load_file(const std::string& path, const std::vector<std::string>& debug
   if (path.find_first_not_of("0123456789") == std::string::npos && ::access(path.c_str(), F_OK) != 0)
     throw input_error(path, "there is no such file",
                       fmt::format("of a running program: heapledger top {0}, or heapledger snapshot {0}", path));
-  profile loaded = is_segment(path) ? collect::collect_segment(path) : read_profile(path);
+  const bool is_of_here = is_segment(path);
+  profile loaded = is_of_here ? collect::collect_segment(path) : read_profile(path);
   if (!loaded.symbolized || !debug_paths.empty()) {
     symbolize_options options;
     options.debug_paths = debug_paths;
     symbolize(loaded, options);
   }
+  if (is_of_here) symbols::name_generated_code(loaded);
   return loaded;
 }
 

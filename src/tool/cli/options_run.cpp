@@ -37,9 +37,10 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
             });
   twins.add_flag("-f,--force", "overwrite an existing file",
                  [&](auto source, const std::string& text) { options.force = given(source, text); });
-  twins.add("--stacks", "KIND", "dwarf (exact), fp (frame pointers), off (dwarf)",
+  twins.add("--stacks", "KIND",
+            "dwarf (exact), jit (dwarf, and frame pointers through generated code), fp (frame pointers), off (dwarf)",
             [&](auto source, const std::string& text) {
-              options.stacks = choice_value(source, text, {"dwarf", "fp", "off"});
+              options.stacks = choice_value(source, text, {"dwarf", "jit", "fp", "off"});
             });
   twins.add("--depth", "N", "keep the innermost N frames of a stack; 0 keeps all (0)",
             [&](auto source, const std::string& text) { options.depth = number_value(source, text, 0, UINT32_MAX); });

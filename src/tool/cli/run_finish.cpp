@@ -10,6 +10,7 @@
 #include "tool/cli/symbolize_together.hpp"
 #include "tool/collect/outside_markers.hpp"
 #include "tool/profile/write.hpp"
+#include "tool/symbolize/perf_map.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -58,6 +59,7 @@ void profile_writer::write_batch(batch& from, const progress_function& progress)
   symbolize_options options;
   options.progress = progress;
   symbolize_together(from.profiles, options);
+  for (auto& each : from.profiles) symbols::name_generated_code(each);
   for (std::size_t i = 0; i < from.images.size(); ++i) {
     const auto& segment = from.images[i]->segment_path();
     try {

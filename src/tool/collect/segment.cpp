@@ -45,6 +45,8 @@ std::string stacks_name(wire::stacks_mode mode) {
       return "fp";
     case wire::stacks_mode::off:
       return "off";
+    case wire::stacks_mode::jit:
+      return "jit";
   }
   return "unknown";
 }

@@ -35,7 +35,8 @@ constexpr words losses[] = {
     {"stack_cut_depth", "stack was longer", "stacks were longer",
      "than --depth allowed: only the inner part is shown. Record with a larger --depth, or without."},
     {"stack_cut_no_rule", "stack ends", "stacks end",
-     "early, at code without unwind information (assembly, generated code); totals are right."},
+     "early, at code without unwind information (assembly, generated code); totals are right. Of code that node, java "
+     "and the like generate: record with --stacks jit."},
     {"stack_cut_bounds", "stack ends", "stacks end", "early, where memory could not be a stack; totals are right."},
     {"large_full", "large block was", "large blocks were",
      "not booked, because the table of large blocks was full: totals are too low by these."},

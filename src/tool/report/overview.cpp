@@ -58,6 +58,13 @@ void write_process(page& page, const process_info& process) {
   if (process.stacks == "fp") {
     page.paragraph("Recorded with --stacks fp: code built without frame pointers is missing from stacks.", 0);
   }
+  if (process.stacks == "jit") {
+    page.paragraph(
+        "Recorded with --stacks jit: callers of code without unwind tables were found by frame pointers. Where such "
+        "code "
+        "keeps none, they are missing or wrong.",
+        0);
+  }
 }
 
 void write_window(page& page, const profile& p) {
