@@ -21,6 +21,7 @@ step_end take_step(rule how, const frame_state& from, step_reads& reads, frame_s
   switch (how.kind()) {
     case rule_kind::from_rsp:
     case rule_kind::far_from_rsp:
+      if (how.cfa_offset() <= 0) return step_end::bounds;  // the walk would never end
       return return_from(from.rsp + how.cfa_offset(), from.rsp + how.cfa_offset(), how, from, reads, next);
     case rule_kind::from_rbp: {
       const std::uint64_t cfa = from.rbp + how.cfa_offset();
