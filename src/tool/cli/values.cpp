@@ -1,6 +1,6 @@
 #include "tool/cli/values.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
