@@ -39,13 +39,13 @@ HL_HOT bool is_cut_off(const std::uint64_t& tag) {
   return HL_UNLIKELY(begins_page(tag)) && is_beyond_heap(tag);
 }
 
-inline std::size_t glibc_usable_size(const void* block) {
+inline std::size_t glibc_usable_size(const void* block, std::size_t mapped_overhead) {
   const std::size_t chunk = static_cast<const std::size_t*>(block)[-1];
-  return (chunk & ~std::size_t{7}) - ((chunk & 2) != 0 ? 16 : 8);
+  return (chunk & ~std::size_t{7}) - ((chunk & 2) != 0 ? mapped_overhead : 8);
 }
 
 HL_HOT std::size_t usable_size(void* block) {
-  if (HL_LIKELY(next.glibc)) return glibc_usable_size(block);
+  if (HL_LIKELY(next.glibc)) return glibc_usable_size(block, next.mapped_overhead);
   return HL_UNLIKELY(is_bootstrap(block) || is_watched(block)) ? ~std::size_t{0} : next.usable_size(block);
 }
 

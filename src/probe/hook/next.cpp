@@ -62,7 +62,7 @@ constinit std::size_t bootstrap_used = 0;
 
 // glibc keeps a chunk's size in the word in front of the block. Believed only after it agreed with
 // malloc_usable_size for blocks from every kind of bin, and from mmap.
-bool chunk_sizes_agree(const next_allocator& with) {
+bool chunk_sizes_agree(next_allocator& with) {
   // Under valgrind it is not glibc's whatever its address says, and reading there is an error to report.
   if (with.malloc != __libc_malloc) return false;
   if (!is_late() && dlsym(RTLD_DEFAULT, "_vgnU_freeres") != nullptr) return false;
@@ -70,9 +70,11 @@ bool chunk_sizes_agree(const next_allocator& with) {
   for (const std::size_t bytes : sizes) {
     void* block = with.malloc(bytes);
     if (block == nullptr) return false;
-    const bool agree = glibc_usable_size(block) == with.usable_size(block);
+    const std::size_t usable = with.usable_size(block);
+    const bool old_layout = glibc_usable_size(block, 16) == usable, new_layout = glibc_usable_size(block, 8) == usable;
     with.free(block);
-    if (!agree) return false;
+    if (!old_layout && !new_layout) return false;
+    if (old_layout != new_layout) with.mapped_overhead = old_layout ? 16 : 8;
   }
   return true;
 }
