@@ -1,7 +1,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "segment_builder.hpp"
 #include "tool/collect/memory_map.hpp"
@@ -146,6 +153,29 @@ TEST_F(memory_map_test, reads_what_this_kernel_writes) {
   EXPECT_GT(resident_totals_of(::getpid())->anonymous, 0);
   EXPECT_EQ(parts.rss, parts.heap + parts.stacks + parts.files + parts.segment + parts.probe_library +
                            parts.probe_memory + parts.other);
+}
+
+// Which is how newer versions of glibc guard the stacks of threads.
+TEST_F(memory_map_test, stacks_that_begin_with_a_guard_of_no_mapping_are_known) {
+  utsname kernel{};
+  int major_number = 0, minor_number = 0;
+  ASSERT_EQ(::uname(&kernel), 0);
+  ASSERT_EQ(std::sscanf(kernel.release, "%d.%d", &major_number, &minor_number), 2);
+  if (std::pair(major_number, minor_number) < std::pair(6, 15)) GTEST_SKIP() << "this kernel tells of no guards";
+  constexpr std::size_t bytes = 1 << 20, page = 4096;
+  constexpr int install_guard = 102;
+  void* const stack =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(stack, MAP_FAILED);
+  const auto start = reinterpret_cast<std::uint64_t>(stack);
+  const auto known = [&] {
+    const auto found = guarded_stacks_of(::getpid(), read_proc_file("/proc/self/smaps", 16 << 20));
+    return std::count(found.begin(), found.end(), start) == 1;
+  };
+  EXPECT_FALSE(known());
+  EXPECT_EQ(::madvise(stack, page, install_guard), 0);
+  EXPECT_TRUE(known());
+  ::munmap(stack, bytes);
 }
 
 TEST_F(memory_map_test, torn_text_is_harmless) {

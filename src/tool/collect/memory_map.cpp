@@ -46,7 +46,10 @@ bool memory_sampler::sort(const segment_file& segment, pid_t pid, const quick_to
   const std::uint64_t begin_ns = monotonic_ns();
   const auto smaps = read_proc_file(fmt::format("/proc/{}/smaps", pid), smaps_limit);
   if (smaps.empty()) return false;
-  sorted_ = sort_mappings(smaps, segment, stack_pointers_of(pid));
+  auto in_stacks = guarded_stacks_of(pid, smaps);
+  const auto waiting = stack_pointers_of(pid);
+  in_stacks.insert(in_stacks.end(), waiting.begin(), waiting.end());
+  sorted_ = sort_mappings(smaps, segment, in_stacks);
   sorting_cost_ns_ = monotonic_ns() - begin_ns;
   sorting_time_ns_ += sorting_cost_ns_;
   sorted_ns_ = now_ns;

@@ -1,7 +1,9 @@
 #include "tool/collect/resident_parts.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +11,7 @@
 
 #include "tool/collect/mapping.hpp"
 #include "tool/collect/process.hpp"
+#include "tool/collect/unique_fd.hpp"
 
 namespace heapledger::collect {
 namespace {
@@ -113,6 +116,20 @@ std::vector<std::uint64_t> stack_pointers_of(pid_t pid) {
       pointers.push_back(pointer);
   }
   return pointers;
+}
+
+std::vector<std::uint64_t> guarded_stacks_of(pid_t pid, std::string_view smaps) {
+  constexpr std::uint64_t page_bytes = 4096, is_guard = std::uint64_t{1} << 58;
+  std::vector<std::uint64_t> found;
+  const unique_fd pages(::open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  for_each_mapping(smaps, [&](const mapping& map, std::string_view details) {
+    if (!map.writable || map.is_shared || map.inode != 0 || !has_vm_flag(details, "nh")) return;
+    std::uint64_t entry = 0;
+    const auto at = static_cast<off_t>(map.start / page_bytes * sizeof entry);
+    if (::pread(pages.get(), &entry, sizeof entry, at) == sizeof entry && (entry & is_guard) != 0)
+      found.push_back(map.start);
+  });
+  return found;
 }
 
 std::optional<resident_totals> resident_totals_of(pid_t pid) {
