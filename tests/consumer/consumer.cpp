@@ -6,6 +6,8 @@ int main() {
   const heapledger::owned_scope work("work", {.live_bytes = 1000, .action = heapledger::on_exceed::fail});
   heapledger::run_in(work, [&] {
     const std::vector<char> v(100);
+    const char* const volatile kept = v.data();  // or the compiler may leave the allocation out
+    static_cast<void>(kept);
     std::vector<char> w;
     bool refused = false;
     try {

@@ -28,7 +28,8 @@ class Installed(ledger.Case):
 
     def test_cmake(self):
         build = self.path("build")
-        run("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DCMAKE_BUILD_TYPE=Release")
+        run("cmake", "-G", "Ninja", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            "-DCMAKE_BUILD_TYPE=Release")
         run("cmake", "--build", build)
         for name, alone, with_probe in (("linked", "1 100 1", "1 100 1"), ("not_linked", "0 0 0", "1 100 1"),
                                         ("linked_c", "100", "100"), ("not_linked_c", "0", "100")):
