@@ -10,6 +10,7 @@
 
 #include "symbolize_support.hpp"
 #include "tool/symbolize/debug_files.hpp"
+#include "tool/symbolize/demangle.hpp"
 
 namespace heapledger::test {
 namespace {
@@ -23,7 +24,8 @@ std::string readable(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
                                                     std::free);
-  return status == 0 && text && name.starts_with("_Z") ? text.get() : name;
+  if (!name.starts_with("_Z")) return name;
+  return status == 0 && text ? text.get() : demangle(name);  // what its own compiler makes of a requires-clause
 }
 
 // Functions local to a file have no mangled name in GCC's debug information; the oracle then knows the last part only.
@@ -37,11 +39,12 @@ std::string normal(const std::string& path) {
   return text;
 }
 
-// Where the compilation's folder is itself relative, as in Debian's libc, the oracle names it twice.
+// The oracle names the compilation's folder in front of a relative path, and twice where it is itself relative, as in
+// Debian's libc.
 bool same_file(const std::string& ours, const std::string& theirs) {
   const auto a = normal(ours);
   const auto b = normal(theirs);
-  return a == b || (!b.starts_with('/') && b.ends_with("/" + a));
+  return a == b || (!a.starts_with('/') && b.ends_with("/" + a));
 }
 
 bool same(const chain& ours, const chain& theirs) {
