@@ -8,13 +8,13 @@
 
 extern char** environ;
 
-extern void free_aligned_sized(void*, size_t, size_t) __attribute__((weak));
+extern void heapledger_scope_close(void) __attribute__((weak));
 
 static void plain_environment(void) {
   const char* preload = getenv("LD_PRELOAD");
   if (!preload || !strcmp(program_invocation_short_name, "env")) return;
   // The probe has hidden itself already; a name that only it exports tells that it is there.
-  const int probed = free_aligned_sized != NULL;
+  const int probed = heapledger_scope_close != NULL;
   if (!probed && !strstr(preload, "counting_preload") && !strstr(preload, "vgpreload")) return;
   static const char* const hidden[] = {"COUNTING_", "HEAPLEDGER_", "LD_PRELOAD="};
   char** out = environ;
