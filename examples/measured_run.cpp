@@ -8,8 +8,14 @@
 
 namespace {
 
+// A compiler may leave memory out that nobody looks at.
+void look_at(const void* memory) {
+  asm volatile("" : : "r"(memory) : "memory");
+}
+
 std::unique_ptr<char[]> parse(std::size_t bytes) {
   const std::vector<char> scratch(10 * bytes);
+  look_at(scratch.data());
   return std::make_unique<char[]>(bytes);
 }
 
@@ -31,6 +37,7 @@ int main() {
   tell("greedy", greedy);
   {
     const std::vector<char> here(50);
+    look_at(here.data());
     std::printf("the request itself: %" PRIu64 " allocation; with what it called: %" PRId64 " bytes live\n",
                 request->used_alone().allocations, request->used().live_bytes);
   }
