@@ -29,6 +29,9 @@ INSTANTIATE_TEST_SUITE_P(
                     // A requires-clause that not every demangler reads, or none.
                     example{"_ZNSt4pairIPiiEC2EvQaa26is_default_constructible_vIT_E26is_default_constructible_vIT0_E",
                             "std::pair<int*, int>::pair()"},
+                    example{"_ZSt12construct_atIiJEQaant20is_unbounded_array_vIT_ErqXgsnwcvPvLi0E_S0_pispcl7declvalIT0_"
+                            "EEEEEPS0_S3_DpOS1_",
+                            "std::construct_at<int>"},
                     // Looks like Rust, but what ends it is no hash.
                     example{"_ZN3foo17h0123456789abcdeg", "_ZN3foo17h0123456789abcdeg"},
                     example{"_ZN3foo17h0123456789abcdegEv", "foo::h0123456789abcdeg()"}));

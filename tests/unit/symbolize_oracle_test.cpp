@@ -28,14 +28,16 @@ std::string readable(const std::string& name) {
   return status == 0 && text ? text.get() : demangle(name);  // what its own compiler makes of a requires-clause
 }
 
-// GCC 16 gives a function with such a clause two symbols: the oracle takes the one, debug information has the other.
+// GCC 16 gives a function with such a clause two symbols: the oracle takes the one, debug information has the other. Of
+// that, what stands before the clause may be the name alone.
 std::string without_clause(const std::string& name) {
   return name.substr(0, name.find(" requires "));
 }
 
 // Functions local to a file have no mangled name in GCC's debug information; the oracle then knows the last part only.
 bool same_function(const std::string& ours, const std::string& theirs) {
-  return without_clause(ours) == without_clause(theirs) || ours.ends_with("::" + theirs);
+  return without_clause(ours) == without_clause(theirs) || ours.ends_with("::" + theirs) ||
+         (ours.ends_with('>') && theirs.find(' ' + ours + '(') != std::string::npos);
 }
 
 std::string normal(const std::string& path) {

@@ -23,8 +23,10 @@ std::string demangle_whole(std::string_view name) {
   return status == 0 && text ? std::string(text.get()) : std::string();
 }
 
-// A requires-clause at the end, Q in the mangling, is newer than many a library's demangler, and that of GCC 14 cannot
-// read what its own compiler makes of members. The function's name is what stands before it.
+// A requires-clause, Q in the mangling, is newer than many a library's demangler, and those of GCC 14 and 16 cannot
+// read what their own compilers make of members and of requires-expressions. The function's name is what stands before
+// it: at the end of the whole, or at the end of template arguments, which are then to be closed. What follows those,
+// the types of the parameters, counts on what is in the clause and goes with it.
 std::string demangle_cpp(std::string_view name) {
   std::string text = demangle_whole(name);
   constexpr int most_clauses = 8;
@@ -32,7 +34,8 @@ std::string demangle_cpp(std::string_view name) {
   for (int tries = 0; text.empty() && tries < most_clauses; ++tries) {
     clause = name.rfind('Q', clause - 1);
     if (clause == std::string_view::npos || clause < 3) break;
-    text = demangle_whole(name.substr(0, clause));
+    for (const char* closed : {"", "E", "EE"})
+      if (text.empty()) text = demangle_whole(std::string(name.substr(0, clause)) + closed);
   }
   return text;
 }
