@@ -160,7 +160,8 @@ class Books(Attaching):
                     self.assert_sites(own, r)
                     self.assert_checked(r)
                     self.assertGreater(self.foreign(r), 0)
-                    self.attached([ledger.program(name), "detach", self.path("books.json")], LD_PRELOAD=path)
+                    for mode in (["detach", self.path("books.json")], ["sized"]):
+                        self.attached([ledger.program(name), *mode], LD_PRELOAD=path)
             tried += 1
         if not tried:
             self.skipTest("no other allocator is installed")
@@ -176,7 +177,8 @@ class Books(Attaching):
                     self.leave_out_strdup_of(own, path)
                 self.assert_sites(own, r)
                 self.assert_checked(r)
-                self.attached([ledger.program(name), "detach", self.path("books.json")])
+                for mode in (["detach", self.path("books.json")], ["sized"]):
+                    self.attached([ledger.program(name), *mode])
             tried += 1
         if not tried:
             self.skipTest("no other allocator is installed")

@@ -46,13 +46,14 @@ attach_result attach(const char* settings) {
   return attach_result::done;
 }
 
-// Words that are bound to us stay so where nobody stands behind us, and where a block may be in a slot of the leak
-// watch, which only we can give back. They are passed through.
+// Words that are bound to us stay so where nobody stands behind us, and where only we can give a block back: one that
+// may be in a slot of the leak watch, or to an allocator that wants to know how large it is. They are passed through.
 void detach() {
-  const bool releases = !blocks_in_slots();
-  const bindings names = bindings_to_undo(releases);
   loader_scope& scope = scope_of_program();
-  if (releases && scope.find()) scope.put_last(next.malloc, next.usable_size);
+  const bool scope_found = scope.find();
+  const bool releases = !blocks_in_slots() && !sizes_are_believed();
+  const bindings names = bindings_to_undo(releases);
+  if (releases && scope_found) scope.put_last(next.malloc, next.usable_size);
   exchange(names, binding_side::theirs, exchange_turn::allocates);
   sys::yield();
   exchange(names, binding_side::theirs, exchange_turn::allocates);

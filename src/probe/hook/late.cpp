@@ -1,6 +1,7 @@
 #include "probe/hook/late.hpp"
 
 #include <cstring>
+#include <initializer_list>
 
 #include "probe/base/attributes.hpp"
 #include "probe/loader/image.hpp"
@@ -98,6 +99,11 @@ bool is_library_of_cxx(const link_map& map) {
   return std::strncmp(file, "libstdc++.", 10) == 0 || std::strncmp(file, "libc++", 6) == 0;
 }
 
+bool is_libc(const link_map& map) {
+  const char* const soname = image(map).soname();
+  return soname != nullptr && std::strcmp(soname, "libc.so.6") == 0;
+}
+
 // A C program whose plugin brought the C++ library in: it is not in the global scope.
 void* local_operator(const char* name) {
   for (const link_map* map = program_map(); map != nullptr; map = map->l_next)
@@ -145,6 +151,16 @@ bool program_allocates_itself() {
     if ((each.kind == name_kind::allocates || each.kind == name_kind::releases) &&
         program.definition(each.name) != nullptr)
       return true;
+  return false;
+}
+
+bool sizes_are_believed() {
+  for (const char* name :
+       {"_ZdlPvm", "_ZdaPvm", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t", "free_sized", "free_aligned_sized"}) {
+    const void* const found = scope.next(name);
+    const link_map* const in = found != nullptr ? scope.holder(found) : nullptr;
+    if (in != nullptr && !is_library_of_cxx(*in) && !is_libc(*in)) return true;
+  }
   return false;
 }
 

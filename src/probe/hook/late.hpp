@@ -20,6 +20,10 @@ bool is_replaced(const char* name, void* allocator);
 // The program itself defines a function of the C allocator.
 bool program_allocates_itself();
 
+// Something behind us takes the size that it is told of a block that is given back for true, as those of the C and the
+// C++ library do not. Blocks that we asked for are larger than the program knows.
+bool sizes_are_believed();
+
 // Every name that we define, with what stands behind it. Looked up anew; `operators`: those of C++ too.
 bindings look_up_bindings(bool operators);
 // Of these, the ones that the program needs no more once nothing is booked: all, or without those that give blocks
