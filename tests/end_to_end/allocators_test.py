@@ -10,7 +10,10 @@ LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so
 
 class Allocators(ledger.Case):
     def client(self, name, env=None):
-        return self.assert_same([ledger.program(name), "4"], env=env, processes=1).report
+        r = self.assert_same([ledger.program(name), "4"], env=env, processes=1).report
+        self.assertEqual(r["errors"], [])
+        self.assertNotIn("foreign_frees", r["profiler"]["losses"])
+        return r
 
     def books(self, r):
         """What the client itself allocates: allocators and the loader may allocate for themselves."""

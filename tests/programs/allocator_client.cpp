@@ -1,6 +1,7 @@
 // Works on whatever allocator is linked or preloaded, checking what it gets. Argument: how many threads. Alignments
 // stay at 128 or less: beyond, mimalloc 2.0.9 gives misaligned blocks by itself for some sizes.
 #include <malloc.h>
+#include <string.h>
 
 #include <map>
 #include <string>
@@ -33,6 +34,13 @@ static void work(unsigned who) {
     }
     CHECK(p && (test::aligned(p, bytes < 16 ? 8 : alignment)) && malloc_usable_size(p) >= bytes);
     test::fill(p, bytes, i);
+    const std::string text(i % 50, 'x');
+    char* copy = i % 2 == 0 ? strdup(text.c_str()) : strndup(text.c_str(), 30);
+    CHECK(copy && copy == text.substr(0, i % 2 == 0 ? 50 : 30));
+    if (i % 7 == 0)
+      blocks.emplace_back(copy, text.size());
+    else
+      free(copy);
     if (i % 5 == 0) {
       p = realloc(p, bytes * 2 + 1);
       CHECK(p && test::holds(p, bytes, i));

@@ -26,8 +26,6 @@
 
 using namespace heapledger::probe;
 
-extern "C" void* __libc_malloc(std::size_t);
-
 namespace {
 
 constinit struct {
@@ -125,10 +123,7 @@ int run(const char* command, char* const* environment) {
 
 template <class Function>
 bool of_libc(Function* function) {
-  dl_find_object found, libc;
-  return _dl_find_object(reinterpret_cast<void*>(function), &found) == 0 &&
-         _dl_find_object(reinterpret_cast<void*>(__libc_malloc), &libc) == 0 &&
-         found.dlfo_map_start == libc.dlfo_map_start;
+  return is_of_libc(reinterpret_cast<const void*>(function));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "probe/base/attributes.hpp"
+#include "probe/hook/own_copies.hpp"
 #include "probe/loader/image.hpp"
 
 namespace heapledger::probe {
@@ -12,7 +13,7 @@ namespace {
 constinit bool late = false;
 constinit loader_scope scope;
 
-enum class name_kind { allocates, releases, makes, deletes, other };
+enum class name_kind { allocates, releases, makes, deletes, copies, other };
 
 struct hooked_name {
   const char* name;
@@ -56,6 +57,8 @@ constexpr hooked_name hooked[] = {
     {"_ZdaPvmSt11align_val_t", name_kind::deletes},
     {"_ZdlPvSt11align_val_tRKSt9nothrow_t", name_kind::deletes},
     {"_ZdaPvSt11align_val_tRKSt9nothrow_t", name_kind::deletes},
+    {"strdup", name_kind::copies},
+    {"strndup", name_kind::copies},
     {"execve", name_kind::other},
     {"execv", name_kind::other},
     {"execvp", name_kind::other},
@@ -90,7 +93,8 @@ bool gives_back(name_kind kind) {
 exchange_turn turn_of(name_kind kind) {
   if (gives_back(kind)) return exchange_turn::releases;
   if (kind == name_kind::makes) return exchange_turn::makes;
-  return kind == name_kind::allocates ? exchange_turn::allocates : exchange_turn::never;
+  const bool allocates = kind == name_kind::allocates || (kind == name_kind::copies && copiers_behind().of_allocator);
+  return allocates ? exchange_turn::allocates : exchange_turn::never;
 }
 
 bool is_library_of_cxx(const link_map& map) {

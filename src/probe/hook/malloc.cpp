@@ -1,8 +1,10 @@
 // The hooks of the C allocation functions.
 #include <cerrno>
+#include <cstring>
 
 #include "probe/hook/aligned.hpp"
 #include "probe/hook/event.hpp"
+#include "probe/hook/own_copies.hpp"
 #include "probe/hook/resize.hpp"
 
 using namespace heapledger::probe;
@@ -14,6 +16,20 @@ constexpr std::size_t page_bytes = 4096;
 
 HL_HOT void* booked(void* block, std::size_t bytes, const frame_state& caller) {
   return HL_LIKELY(block != nullptr) ? book_block<plain>(block, bytes, caller) : nullptr;
+}
+
+// mimalloc's take nullptr, which the header says that nobody gives.
+bool is_text(const char* text) {
+  asm("" : "+r"(text));
+  return text != nullptr;
+}
+
+char* copied(const char* text, std::size_t length, const frame_state& caller) {
+  auto* const copy = static_cast<char*>(booked(next.malloc(with_tag(length + 1)), length + 1, caller));
+  if (copy == nullptr) return nullptr;
+  std::memcpy(copy, text, length);
+  copy[length] = 0;
+  return copy;
 }
 
 HL_COLD void release_from_loader(void* block) {
@@ -121,4 +137,15 @@ HL_EXPORT void free_aligned_sized(void* block, std::size_t, std::size_t) {
 }
 HL_EXPORT void cfree(void* block) {
   if (block != nullptr) free_block<plain>(block);
+}
+
+HL_EXPORT char* strdup(const char* text) {
+  const text_copiers& behind = copiers_behind();
+  if (HL_LIKELY(!behind.of_allocator)) return behind.strdup(text);
+  return is_text(text) ? copied(text, std::strlen(text), HL_CALLER()) : nullptr;
+}
+HL_EXPORT char* strndup(const char* text, std::size_t most) {
+  const text_copiers& behind = copiers_behind();
+  if (HL_LIKELY(!behind.of_allocator)) return behind.strndup(text, most);
+  return is_text(text) ? copied(text, strnlen(text, most), HL_CALLER()) : nullptr;
 }

@@ -1,6 +1,7 @@
 #include "probe/hook/next.hpp"
 
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 
 #include <cstdint>
 
@@ -123,6 +124,13 @@ bool find_next_allocator() {
 
 void* next_definition(const char* name) {
   return is_late() ? late_next(name) : dlsym(RTLD_NEXT, name);
+}
+
+bool is_of_libc(const void* function) {
+  dl_find_object found, libc;
+  return _dl_find_object(const_cast<void*>(function), &found) == 0 &&
+         _dl_find_object(reinterpret_cast<void*>(gnu_get_libc_version), &libc) == 0 &&
+         found.dlfo_map_start == libc.dlfo_map_start;
 }
 
 void* next_symbol(const char* name) {

@@ -39,6 +39,9 @@ void look_up_next(Function*& out, const char* name) {
   out = reinterpret_cast<Function*>(next_definition(name));
 }
 
+// By address. __libc_malloc tells nothing: allocators define that, too.
+bool is_of_libc(const void* function);
+
 // The definition behind ours of a mangled C++ name, or nullptr.
 void* next_symbol(const char* name);
 

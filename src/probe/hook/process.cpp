@@ -29,6 +29,7 @@
 #include "probe/hook/marker_api.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
+#include "probe/hook/own_copies.hpp"
 #include "probe/hook/process_age.hpp"
 #include "probe/hook/self_check.hpp"
 #include "probe/hook/shown_environment.hpp"
@@ -333,6 +334,7 @@ namespace {
 [[gnu::constructor(101)]] void on_load() {
   begin();
   start_exec();
+  look_up_copiers();
   if (now() == stage::waiting) return;  // the environment is the program's own
   start_environment(chosen.follow);
   start_shown_environment();
