@@ -311,6 +311,14 @@ class Leaving(Attaching):
                     if settings == ("HEAPLEDGER_CHECK=1",):
                         self.assert_checked(r)
 
+    def test_again_on_other_allocators(self):
+        for path in glob.glob("/usr/lib/*/libjemalloc.so.2") + glob.glob("/usr/lib/*/libmimalloc.so.[0-9]"):
+            with self.subTest(preloaded=path):
+                done, reports = self.attached([ledger.program("attached_again"), self.path("books"), "3"], LD_PRELOAD=path)
+                self.assertEqual((len(done.out.splitlines()), len(reports)), (3, 3))
+                for r in reports:
+                    self.assert_balanced(r, ("foreign_frees", "inherited_frees"))
+
     def test_while_threads_allocate(self):
         for i in range(20):
             _, (r,) = self.attached([ledger.program(BINDINGS[i % 3]), "detach_busy"])

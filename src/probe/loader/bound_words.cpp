@@ -107,11 +107,12 @@ void exchange_loaders(job& of, const range& fixed) {
     if (value == nullptr) continue;
     for (std::size_t i = 0; i < of.names.count; ++i) {
       const binding& each = of.names.first[i];
-      if (!of.includes(each) || (value != of.from(each) && value != each.stand_in)) continue;
+      const bool is_done = value == of.target(each);  // a detach before may have left what gives blocks back
+      if (!of.includes(each) || (value != of.from(each) && value != each.stand_in && !is_done)) continue;
       for (const char* name : kept)
         if (std::strcmp(name, each.name) == 0) {
           ++of.loader_words;
-          if (value != each.stand_in) exchange_word(of, each, fixed, at);
+          if (value != each.stand_in && !is_done) exchange_word(of, each, fixed, at);
         }
     }
   }
