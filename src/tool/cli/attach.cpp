@@ -17,6 +17,7 @@
 #include "tool/collect/programs.hpp"
 #include "tool/collect/segment_copy.hpp"
 #include "tool/collect/session.hpp"
+#include "tool/inject/candidates.hpp"
 #include "tool/profile/error.hpp"
 #include "wire/attach.hpp"
 
@@ -59,10 +60,13 @@ class attached {
 
   int carry_out() {
     collect::session_directory directory(folder_of_output(options_.output));
-    if (!inject::sees_the_same(process_.pid, directory.path()))
+    if (!inject::sees_the_same(process_.pid, directory.path())) {
+      if (inject::has_ended(process_.pid, process_.pid))
+        throw input_error(fmt::format("process {}", process_.pid), "has ended already");
       throw input_error(fmt::format("process {}", process_.pid),
                         fmt::format("sees other files than we do (a container): {} is not there", directory.path()),
                         "run heapledger inside that container");
+    }
     const attach_mark mark(directory.path());
     collect::held_signals signals;
     profile_writer writer(names_, process_.pid);
