@@ -25,6 +25,10 @@ class Process(ledger.Case):
                          processes=2)
         self.assert_same([ledger.program("descriptors")], env={"ODD": "a=b\nc", "EMPTY": ""}, processes=1)
 
+    def test_mappings_of_malloc(self):
+        """glibc makes none for sizes of which one was freed: the probe has not freed any to learn how blocks look."""
+        self.assert_same([ledger.program("mappings_of_malloc")], processes=1)
+
     def test_environment_that_the_kernel_keeps(self):
         """What /proc/PID/environ shows, to the last byte: with our privileges and without, and in children too."""
         show = ["cat", "/proc/self/environ"]

@@ -39,13 +39,17 @@ HL_HOT bool is_cut_off(const std::uint64_t& tag) {
   return HL_UNLIKELY(begins_page(tag)) && is_beyond_heap(tag);
 }
 
-inline std::size_t glibc_usable_size(const void* block, std::size_t mapped_overhead) {
-  const std::size_t chunk = static_cast<const std::size_t*>(block)[-1];
-  return (chunk & ~std::size_t{7}) - ((chunk & 2) != 0 ? mapped_overhead : 8);
+// Of a chunk in a heap. What is usable of one that is a mapping of its own depends on glibc's version.
+inline std::size_t glibc_usable_size(std::size_t chunk) {
+  return (chunk & ~std::size_t{7}) - 8;
+}
+inline bool is_mapping(std::size_t chunk) {
+  return (chunk & 2) != 0;
 }
 
 HL_HOT std::size_t usable_size(void* block) {
-  if (HL_LIKELY(next.glibc)) return glibc_usable_size(block, next.mapped_overhead);
+  const std::size_t chunk = HL_LIKELY(next.glibc) ? static_cast<const std::size_t*>(block)[-1] : 0;
+  if (HL_LIKELY(next.glibc && !is_mapping(chunk))) return glibc_usable_size(chunk);
   return HL_UNLIKELY(is_bootstrap(block) || is_watched(block)) ? ~std::size_t{0} : next.usable_size(block);
 }
 

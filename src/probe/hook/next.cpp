@@ -62,20 +62,20 @@ alignas(4096) constinit char bootstrap_memory[bootstrap_bytes] = {};
 constinit std::size_t bootstrap_used = 0;
 
 // glibc keeps a chunk's size in the word in front of the block. Believed only after it agreed with
-// malloc_usable_size for blocks from every kind of bin, and from mmap.
-bool chunk_sizes_agree(next_allocator& with) {
+// malloc_usable_size for blocks from every kind of bin. None is a mapping of its own: when such a block is freed, glibc
+// makes no more mappings for others of its size.
+bool chunk_sizes_agree(const next_allocator& with) {
   // Under valgrind it is not glibc's whatever its address says, and reading there is an error to report.
   if (with.malloc != __libc_malloc) return false;
   if (!is_late() && dlsym(RTLD_DEFAULT, "_vgnU_freeres") != nullptr) return false;
-  constexpr std::size_t sizes[] = {0, 1, 24, 25, 100, 1032, 1033, 5000, 70'000, 300'000};
+  constexpr std::size_t sizes[] = {0, 1, 24, 25, 100, 1032, 1033, 5000, 70'000};
   for (const std::size_t bytes : sizes) {
     void* block = with.malloc(bytes);
     if (block == nullptr) return false;
-    const std::size_t usable = with.usable_size(block);
-    const bool old_layout = glibc_usable_size(block, 16) == usable, new_layout = glibc_usable_size(block, 8) == usable;
+    const std::size_t chunk = static_cast<const std::size_t*>(block)[-1];
+    const bool agree = is_mapping(chunk) || glibc_usable_size(chunk) == with.usable_size(block);
     with.free(block);
-    if (!old_layout && !new_layout) return false;
-    if (old_layout != new_layout) with.mapped_overhead = old_layout ? 16 : 8;
+    if (!agree) return false;
   }
   return true;
 }

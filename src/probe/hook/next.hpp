@@ -23,8 +23,6 @@ struct next_allocator {
   // operator delete frees itself, which nullptr never is.
   void* (*operator_new)(std::size_t);
   std::uintptr_t deletes_from;
-  // What is not usable of a chunk of its own mapping: 16 bytes, in newer versions of glibc 8. Where none was seen, 16.
-  std::size_t mapped_overhead = 16;
 };
 
 HL_INTERNAL extern next_allocator next;
