@@ -47,7 +47,7 @@ resident_parts sort_mappings(std::string_view smaps, const segment_file& segment
 // Of threads that wait in a system call; a thread that runs has none to show.
 std::vector<std::uint64_t> stack_pointers_of(pid_t pid);
 // An address in each mapping that looks like stacks and begins with a guard that is no mapping of its own, as glibc
-// installs it since 2.42. A kernel before 6.15 does not tell.
+// of 2.43 installs it. A kernel before 6.15 does not tell.
 std::vector<std::uint64_t> guarded_stacks_of(pid_t pid, std::string_view smaps);
 
 // What the parts have become since they were sorted: stacks and the probe's own are taken as they were.
