@@ -1,4 +1,4 @@
-// strdup and strndup of an allocator that brings its own, as newer ones of mimalloc are (3.6, not 2.0.9): they call the
+// strdup and strndup of an allocator that brings its own, as mimalloc 3.6 does and 2.0.9 does not: they call the
 // allocator past us, and their blocks would be nobody's when they are freed. Those of the C library call malloc, and so
 // us.
 #pragma once
