@@ -80,7 +80,7 @@ class Waits(Injected):
 
     def test_what_ends_by_something(self):
         for mode in ("read", "fgets", "getline", "epoll", "epoll_pwait", "accept", "recv", "waitpid", "flock", "semop", "futex_untimed", "sigwait",
-                     "all_blocked", "ignored_faults", "small_stack", "fiber"):
+                     "all_blocked", "ignored_faults", "small_stack", "fiber", "registers_in_read"):
             with self.subTest(mode=mode):
                 process = self.waiting(mode)
                 self.await_wait(process)
@@ -108,7 +108,7 @@ class Waits(Injected):
 
 class Runs(Injected):
     def test_again_and_again(self):
-        for mode in ("compute", "allocate", "new_threads", "signals"):
+        for mode in ("compute", "allocate", "new_threads", "signals", "registers"):
             with self.subTest(mode=mode):
                 process = self.waiting(mode)
                 for _ in range(40):

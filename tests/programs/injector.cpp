@@ -1,10 +1,70 @@
-// What `attach` does to a process, with any library: injector PID LIBRARY FUNCTION ARGUMENT [PATIENCE_MS]
-// Prints what the function returned, for how long the thread stood still, and how many were looked at; or says why not.
+// What `attach` does to a process, with any library: injector PID LIBRARY FUNCTION ARGUMENT [PATIENCE_MS [DIES_AT]]
+// Prints what the function returned, for how long the thread stood still, how many were looked at, and how many moments
+// there were to die at, before and after each request to the kernel; or says why not.
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 
 #include "tool/inject/inject.hpp"
+
+namespace {
+
+std::atomic<long> moments{0};
+long dies_at = -1;
+std::atomic<bool> has_begun{false};
+
+void moment() {
+  if (has_begun && moments++ == dies_at) ::kill(::getpid(), SIGKILL);
+}
+
+template <class Request>
+auto between_moments(Request request) {
+  moment();
+  const auto result = request();
+  moment();
+  return result;
+}
+
+}  // namespace
+
+// In place of libc's, for the library that injects.
+extern "C" {
+
+long ptrace(__ptrace_request request, ...) noexcept {
+  va_list list;
+  va_start(list, request);
+  const auto pid = va_arg(list, pid_t);
+  void* const address = va_arg(list, void*);
+  void* const data = va_arg(list, void*);
+  va_end(list);
+  if (request == PTRACE_SEIZE) has_begun = true;
+  const bool peeks = request == PTRACE_PEEKTEXT || request == PTRACE_PEEKDATA || request == PTRACE_PEEKUSER;
+  long word = 0;
+  const auto ask = [&] { return ::syscall(SYS_ptrace, request, pid, address, peeks ? &word : data); };
+  // Words are written by the hundred.
+  const bool is_one_of_many = request == PTRACE_POKEDATA && reinterpret_cast<unsigned long>(address) % 1024 != 0;
+  const long result = is_one_of_many ? ask() : between_moments(ask);
+  return peeks && result == 0 ? word : result;
+}
+
+ssize_t process_vm_readv(pid_t pid, const iovec* ours, unsigned long a, const iovec* theirs, unsigned long b,
+                         unsigned long flags) noexcept {
+  return between_moments([&] { return ::syscall(SYS_process_vm_readv, pid, ours, a, theirs, b, flags); });
+}
+
+ssize_t process_vm_writev(pid_t pid, const iovec* ours, unsigned long a, const iovec* theirs, unsigned long b,
+                          unsigned long flags) noexcept {
+  return between_moments([&] { return ::syscall(SYS_process_vm_writev, pid, ours, a, theirs, b, flags); });
+}
+}
 
 int main(int argc, char** argv) {
   using namespace heapledger::inject;
@@ -13,8 +73,10 @@ int main(int argc, char** argv) {
     const auto in = examine_target(static_cast<pid_t>(std::atoi(argv[1])), argv[2]);
     wish what{.library = argv[2], .function = argv[3], .argument = argv[4]};
     if (argc > 5) what.patience_ns = std::strtoull(argv[5], nullptr, 10) * 1'000'000;
+    if (argc > 6) dies_at = std::atol(argv[6]);
     const auto got = call_in(in, what);
-    std::printf("%d %llu %u\n", got.result, static_cast<unsigned long long>(got.stopped_ns), got.tries);
+    std::printf("%d %llu %u %ld\n", got.result, static_cast<unsigned long long>(got.stopped_ns), got.tries,
+                moments.load());
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

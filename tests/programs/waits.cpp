@@ -27,6 +27,7 @@
 
 #include "waits.hpp"
 #include "waits_at_work.hpp"
+#include "waits_registers.hpp"
 
 namespace {
 
@@ -293,6 +294,8 @@ const std::map<std::string, std::function<void()>> modes = {{"nanosleep", wait_n
                                                             {"ignored_faults", ignored_faults},
                                                             {"small_stack", small_stack},
                                                             {"fiber", fiber},
+                                                            {"registers", registers},
+                                                            {"registers_in_read", registers_in_read},
                                                             {"in_handler", in_handler},
                                                             {"at_exit", at_exit}};
 

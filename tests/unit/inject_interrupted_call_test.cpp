@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "tool/inject/target.hpp"
 
@@ -59,6 +60,31 @@ TEST(inject_interrupted_call, knows_who_waits) {
   EXPECT_FALSE(is_waiting("running\n"));
   EXPECT_FALSE(is_waiting("-1 0x7ffe 0x7f00\n"));
   EXPECT_FALSE(is_waiting("0x\n"));
+}
+
+TEST(inject_interrupted_call, is_made_anew_without_the_kernel) {
+  constexpr code_before unknown = {0x4d, 0x89, 0xc8, 0x90, 0x90, 0x0f, 0x05};
+  constexpr code_before poll = {0xb8, 7, 0, 0, 0, 0x0f, 0x05};
+  constexpr code_before write = {0xb8, 1, 0, 0, 0, 0x0f, 0x05};
+  const auto made = [](long call, long result, const code_before& before) {
+    auto registers = of(call, result);
+    registers.rip = 0x1000;
+    return made_anew(registers, before);
+  };
+  for (const long result : {-512, -513, -514, -516}) {
+    EXPECT_EQ(made(SYS_select, result, unknown).rax, static_cast<std::uint64_t>(SYS_select));
+    EXPECT_EQ(made(SYS_select, result, unknown).rip, 0xffeU);
+    EXPECT_EQ(made(SYS_restart_syscall, result, poll).rax, 7U);
+    EXPECT_EQ(made(SYS_restart_syscall, result, poll).rip, 0xffeU);
+    for (const auto& code : {unknown, write}) {
+      EXPECT_EQ(static_cast<long>(made(SYS_restart_syscall, result, code).rax), -EINTR);
+      EXPECT_EQ(made(SYS_restart_syscall, result, code).rip, 0x1000U);
+    }
+  }
+  for (const auto& [call, result] : {std::pair{-1L, -512L}, {SYS_read, 5L}, {SYS_read, -EINTR}}) {
+    EXPECT_EQ(static_cast<long>(made(call, result, poll).rax), result);
+    EXPECT_EQ(made(call, result, poll).rip, 0x1000U);
+  }
 }
 
 TEST(inject_target, says_what_would_help) {

@@ -16,6 +16,7 @@
 #include "tool/inject/interrupted_call.hpp"
 #include "tool/inject/memory.hpp"
 #include "tool/inject/remote_call.hpp"
+#include "tool/inject/spare_place.hpp"
 #include "tool/inject/stack_judge.hpp"
 #include "tool/profile/error.hpp"
 
@@ -35,7 +36,9 @@ class kept_errno {
  public:
   kept_errno(const target& in, remote_calls& calls) : pid_(in.pid) {
     const auto at = calls.call(in.libc_function("__errno_location"), {});
-    if (read_memory(pid_, at, &value_, sizeof value_)) at_ = at;
+    if (!read_memory(pid_, at, &value_, sizeof value_)) return;
+    at_ = at;
+    calls.put_back_alone(at, value_);
   }
   ~kept_errno() {
     if (at_ != 0) write_memory(pid_, at_, &value_, sizeof value_);
@@ -55,8 +58,9 @@ class kept_errno {
   throw input_error(subject(in), fmt::format("its loader refused {}: {}", what, words), "it goes on as before");
 }
 
-std::int32_t carry_out(const target& in, held_thread& thread, const wish& what) {
-  remote_calls calls(in.pid, thread, in.gate(), what.library.size() + what.function.size() + what.argument.size() + 3);
+std::int32_t carry_out(const target& in, held_thread& thread, const std::vector<spare_place>& places,
+                       const wish& what) {
+  remote_calls calls(in, thread, places, what.library.size() + what.function.size() + what.argument.size() + 3);
   const auto library = calls.place(what.library);
   const auto function = calls.place(what.function);
   const auto argument = calls.place(what.argument);
@@ -77,7 +81,12 @@ struct attempt {
   outcome result;
 };
 
-void try_thread(const target& in, const wish& what, stack_judge& judge, pid_t tid, attempt& now) {
+struct sight {
+  stack_judge judge;
+  std::vector<spare_place> places;
+};
+
+void try_thread(const target& in, const wish& what, sight& seen, pid_t tid, attempt& now) {
   auto kept = now.busy.extract(tid);
   auto owned = kept.empty() ? std::make_unique<held_thread>(tid) : std::move(kept.mapped());
   auto& thread = *owned;
@@ -104,11 +113,11 @@ void try_thread(const target& in, const wish& what, stack_judge& judge, pid_t ti
   ++now.result.tries;
   user_regs_struct registers{};
   if (!read_and_begin_again(in.pid, thread, registers)) return;
-  now.reason = judge.why_unsafe(tid, registers);
+  now.reason = seen.judge.why_unsafe(tid, registers);
   if (!now.reason.empty()) return;
   now.is_over = true;
   try {
-    now.result.result = carry_out(in, thread, what);
+    now.result.result = carry_out(in, thread, seen.places, what);
   } catch (const call_failure& failure) {
     throw input_error(subject(in), failure.what(), "it goes on as before");
   }
@@ -116,7 +125,7 @@ void try_thread(const target& in, const wish& what, stack_judge& judge, pid_t ti
 }
 
 outcome find_moment(const target& in, const wish& what) {
-  stack_judge judge(in);
+  sight seen{stack_judge(in), find_spare_places(in)};
   attempt now;
   const auto begin_ns = collect::monotonic_ns();
   for (auto pause_ns = first_pause_ns;; pause_ns = std::min(pause_ns * 2, longest_pause_ns)) {
@@ -127,7 +136,7 @@ outcome find_moment(const target& in, const wish& what) {
     std::erase_if(threads.tids, [&](pid_t tid) { return now.busy.contains(tid); });
     for (const auto& [tid, thread] : now.busy) threads.tids.insert(threads.tids.begin(), tid);
     for (const auto tid : threads.tids) {
-      try_thread(in, what, judge, tid, now);
+      try_thread(in, what, seen, tid, now);
       if (now.is_over) return now.result;
       if (collect::monotonic_ns() - begin_ns > what.patience_ns) break;
     }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <optional>
 
 #include "tool/inject/memory.hpp"
@@ -15,6 +16,9 @@ namespace heapledger::inject {
 namespace {
 
 constexpr std::uint64_t restart_no_handler = static_cast<std::uint64_t>(-514);  // -ERESTARTNOHAND, the kernel's own
+
+constexpr std::uint64_t syscall_bytes = 2;
+constexpr std::array began_again_by_kernel = {SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_futex};
 
 constexpr std::array ended_by_a_stop = {
     SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait, SYS_semop,           SYS_semtimedop,
@@ -57,6 +61,34 @@ bool read_and_begin_again(pid_t pid, const held_thread& thread, user_regs_struct
   read_memory(pid, registers.rip - sizeof instruction, &instruction, sizeof instruction);
   if (begin_again(registers, instruction == syscall_instruction)) thread.write(registers);
   return true;
+}
+
+// restart_syscall stands for a call whose number only the program's code tells any more: mov $NUMBER, %eax; syscall.
+user_regs_struct made_anew(user_regs_struct registers, const code_before& before) {
+  constexpr long restart = -512, restart_no_intr = -513, restart_no_hand = -514, restart_block = -516;
+  const auto result = static_cast<long>(registers.rax);
+  auto number = static_cast<long>(registers.orig_rax);
+  if (number < 0 ||
+      (result != restart && result != restart_no_intr && result != restart_no_hand && result != restart_block))
+    return registers;
+  if (number == SYS_restart_syscall) {
+    std::int32_t in_code = -1;
+    std::memcpy(&in_code, before.data() + 1, sizeof in_code);
+    number = before[0] == 0xb8 ? in_code : -1;
+    if (std::find(began_again_by_kernel.begin(), began_again_by_kernel.end(), number) == began_again_by_kernel.end()) {
+      registers.rax = static_cast<std::uint64_t>(-EINTR);
+      return registers;
+    }
+  }
+  registers.rax = static_cast<std::uint64_t>(number);
+  registers.rip -= syscall_bytes;
+  return registers;
+}
+
+user_regs_struct made_anew(pid_t pid, const user_regs_struct& registers) {
+  code_before before{};
+  read_memory(pid, registers.rip - before.size(), before.data(), before.size());
+  return made_anew(registers, before);
 }
 
 bool is_waiting(std::string_view system_call) {

@@ -1,19 +1,19 @@
 #include "tool/inject/remote_call.hpp"
 
-#include <elf.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "tool/collect/process.hpp"
+#include "tool/inject/interrupted_call.hpp"
 #include "tool/inject/memory.hpp"
 
 namespace heapledger::inject {
@@ -22,9 +22,7 @@ namespace {
 constexpr std::uint64_t stack_bytes = 1 << 20;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t longest_call_ns = 20'000'000'000;
-constexpr std::uint64_t syscall_bytes = 2;                                              // of the instruction
 constexpr std::uint64_t direction_trap_and_others = 0x400 | 0x100 | 0x10000 | 0x40000;  // DF, TF, RF, AC
-constexpr std::size_t most_vector_state = 1 << 16;
 
 // A fault of a blocked one would end the program, or take its handler away.
 constexpr std::array faults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -35,49 +33,82 @@ std::uint64_t all_but_faults() {
   return mask;
 }
 
+std::uint64_t whole_pages(std::uint64_t bytes) {
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+thread_state state_of(const held_thread& thread) {
+  auto state = read_state(thread);
+  if (!state) throw call_failure(fmt::format("its registers cannot be read: {}", std::strerror(errno)));
+  return std::move(*state);
+}
+
+thread_state as_it_goes_on(pid_t pid, const thread_state& before) {
+  auto state = before;
+  state.registers = made_anew(pid, before.registers);
+  return state;
+}
+
 }  // namespace
 
-remote_calls::remote_calls(pid_t pid, held_thread& thread, std::uint64_t gate, std::size_t text_bytes)
-    : pid_(pid), thread_(thread), gate_(gate) {
-  save();
+remote_calls::remote_calls(const target& in, held_thread& thread, const std::vector<spare_place>& places,
+                           std::size_t text_bytes)
+    : pid_(in.pid),
+      code_(in.code),
+      thread_(thread),
+      before_(state_of(thread)),
+      goes_on_(as_it_goes_on(in.pid, before_)),
+      place_(pid_, thread, code_.change_stack != 0 ? places : std::vector<spare_place>(),
+             short_return_path::bytes(goes_on_)) {
+  hold();
   try {
-    area_bytes_ = stack_bytes + (text_bytes + page_bytes - 1) / page_bytes * page_bytes;
+    const auto path_bytes = whole_pages(return_path::bytes(goes_on_));
+    area_bytes_ = stack_bytes + path_bytes + whole_pages(text_bytes);
     const auto got =
         system_call(SYS_mmap, {0, area_bytes_, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, ~std::uint64_t{0}, 0});
     if (got > static_cast<std::uint64_t>(-4096))
       throw call_failure(fmt::format("it gets no memory for the call: {}", std::strerror(static_cast<int>(-got))));
     area_ = got;
+    path_ = return_path(code_, goes_on_, all_but_faults(), area_ + stack_bytes);
+    const auto path = path_.content();
+    if (!write_memory(pid_, area_ + stack_bytes, path.data(), path.size()))
+      throw call_failure("its memory cannot be written");
+    text_at_ = area_ + stack_bytes + path_bytes;
   } catch (...) {
     restore();
     throw;
   }
-  text_at_ = area_ + stack_bytes;
-  stack_top_ = text_at_ - 256;
 }
 
 remote_calls::~remote_calls() {
   restore();
 }
 
-void remote_calls::save() {
-  vector_state_.resize(most_vector_state);
-  iovec state{vector_state_.data(), vector_state_.size()};
-  if (!thread_.read(before_) || ::ptrace(PTRACE_GETREGSET, thread_.tid(), NT_X86_XSTATE, &state) != 0 ||
-      ::ptrace(PTRACE_GETSIGMASK, thread_.tid(), sizeof mask_, &mask_) != 0)
-    throw call_failure(fmt::format("its registers cannot be read: {}", std::strerror(errno)));
-  vector_state_.resize(state.iov_len);
-  auto blocked = all_but_faults();
-  if (::ptrace(PTRACE_SETSIGMASK, thread_.tid(), sizeof blocked, &blocked) != 0)
+// First the registers, then the signals: should we end in between, the thread lets them come again by itself. Until it
+// changes the stack, a handler has the one that it expects.
+void remote_calls::hold() {
+  if (place_.address() != 0 && (!place_.write(short_return_path::content(code_, goes_on_, place_.address())) ||
+                                !thread_.write(change_of_stack())))
+    throw call_failure("its registers cannot be written");
+  is_held_ = true;
+  if (!write_mask(thread_, all_but_faults())) {
+    restore();
     throw call_failure(fmt::format("its signals cannot be blocked: {}", std::strerror(errno)));
-  is_saved_ = true;
+  }
+}
+
+user_regs_struct remote_calls::change_of_stack() const {
+  auto registers = prepared(code_.change_stack, {});
+  registers.rbp = short_return_path::frame_pointer(place_.address());
+  return registers;
 }
 
 // In a stop for a signal or of our asking, and in no other, the kernel looks afterwards whether a system call is to go
 // on.
 void remote_calls::restore() {
-  if (!is_saved_) return;
-  is_saved_ = false;
+  if (!is_held_) return;
+  is_held_ = false;
   if (area_ != 0 && !is_lost_) {
     try {
       system_call(SYS_munmap, {area_, area_bytes_});
@@ -98,10 +129,10 @@ void remote_calls::restore() {
     thread_.forget();
     return;
   }
-  iovec state{vector_state_.data(), vector_state_.size()};
-  ::ptrace(PTRACE_SETREGSET, thread_.tid(), NT_X86_XSTATE, &state);
-  thread_.write(before_);
-  ::ptrace(PTRACE_SETSIGMASK, thread_.tid(), sizeof mask_, &mask_);
+  write_vectors(thread_, before_);
+  if (place_.address() != 0) thread_.write(change_of_stack());
+  write_mask(thread_, before_.mask);
+  thread_.write(before_.registers);
   give_back_signals();
 }
 
@@ -119,7 +150,7 @@ std::uint64_t remote_calls::place(const std::string& text) {
 }
 
 user_regs_struct remote_calls::prepared(std::uint64_t at, std::initializer_list<std::uint64_t> arguments) const {
-  auto registers = before_;
+  auto registers = before_.registers;
   std::array<std::uint64_t, 6> values{};
   std::size_t count = 0;
   for (const auto value : arguments) values.at(count++) = value;
@@ -146,7 +177,7 @@ void remote_calls::await_system_call() {
         return;
       case trace_stop::kind::gone:
         thread_.forget();
-        is_saved_ = false;
+        is_held_ = false;
         throw call_failure("it ended meanwhile");
       case trace_stop::kind::none:
         is_lost_ = true;
@@ -170,44 +201,58 @@ void remote_calls::await_system_call() {
   }
 }
 
-void remote_calls::run_to_entry(bool of_gate) {
+// To a system call, and not one that a function makes: by the address after it, and by the stack.
+void remote_calls::run_to_entry(std::uint64_t after, std::uint64_t stack) {
   for (;;) {
     thread_.run_to_system_call();
     await_system_call();
     user_regs_struct now{};
-    if (!thread_.is_at_entry() || !thread_.read(now)) continue;
-    if (now.rip == gate_ + syscall_bytes && (!of_gate || now.rsp == stack_top_)) return;
+    if (thread_.is_at_entry() && thread_.read(now) && now.rip == after && now.rsp == stack) return;
   }
 }
 
 std::uint64_t remote_calls::system_call(std::uint64_t number, std::initializer_list<std::uint64_t> arguments) {
-  auto registers = prepared(gate_, arguments);
+  auto registers = prepared(code_.gate, arguments);
   registers.rax = number;
+  if (place_.address() != 0) registers.rsp = short_return_path::stack(place_.address());
   thread_.write(registers);
-  run_to_entry(false);
+  run_to_entry(code_.gate + gate_bytes, registers.rsp);
   thread_.run_to_system_call();
   await_system_call();
   thread_.read(registers);
   return registers.rax;
 }
 
-// The number of the system call that the return runs into is what the function returned. It becomes a close(-1), which
-// changes nothing, and which no filter of system calls forbids: the loader has just closed a file.
+// The system call that the return runs into would take the frame up. It becomes a close(-1), which changes nothing, and
+// which no filter of system calls forbids: the loader has just closed a file. After it, the thread would make it again.
 std::uint64_t remote_calls::call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments) {
   auto registers = prepared(function, arguments);
+  const auto words = path_.first_words();
   registers.rax = 0;
-  registers.rsp = stack_top_ - 8;
-  if (!write_memory(pid_, registers.rsp, &gate_, sizeof gate_) || !thread_.write(registers))
+  registers.rsp = path_.stack();
+  if (!write_memory(pid_, registers.rsp, words.data(), sizeof words) || !thread_.write(registers))
     throw call_failure("its memory cannot be written");
-  run_to_entry(true);
+  run_to_entry(code_.end_of_handler + end_of_handler_bytes, path_.end());
+  std::uint64_t result = 0;
   thread_.read(registers);
-  const auto result = registers.orig_rax;
+  registers.rip = code_.end_of_handler;
   registers.orig_rax = SYS_close;
   registers.rdi = ~std::uint64_t{0};
-  thread_.write(registers);
+  if (!read_memory(pid_, path_.result_at(), &result, sizeof result) || !thread_.write(registers))
+    throw call_failure("its memory cannot be read");
   thread_.run_to_system_call();
   await_system_call();
   return result;
+}
+
+// The value before the function that writes it.
+void remote_calls::put_back_alone(std::uint64_t address, std::int32_t value) {
+  path_.put_back(address, value);
+  const auto bytes = path_.bytes_of_value();
+  const auto path = path_.content();
+  if (!write_memory(pid_, path_.value_at(), &bytes, sizeof bytes) ||
+      !write_memory(pid_, area_ + stack_bytes, path.data(), path.size()))
+    throw call_failure("its memory cannot be written");
 }
 
 }  // namespace heapledger::inject

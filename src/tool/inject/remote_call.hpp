@@ -1,6 +1,9 @@
 // Calls of functions in a held thread, on a stack of their own: the thread's may be small, a fiber's, or full. No code
-// of the program is changed, no signal is used, and none reaches it meanwhile: a function returns to a system call
-// instruction of libc's, where the kernel stops the thread for us.
+// of the program is changed, no signal is used, and none reaches it meanwhile: a function returns to system call
+// instructions of libc's, where the kernel stops the thread for us.
+//
+// At each moment the thread is on a way that ends where it was before. If we are killed, the kernel lets it go, and it
+// goes that way alone (return_path.hpp).
 #pragma once
 
 #include <sys/user.h>
@@ -12,6 +15,9 @@
 #include <vector>
 
 #include "tool/inject/held_thread.hpp"
+#include "tool/inject/return_path.hpp"
+#include "tool/inject/spare_place.hpp"
+#include "tool/inject/target.hpp"
 
 namespace heapledger::inject {
 
@@ -23,9 +29,8 @@ class call_failure : public std::runtime_error {
 
 class remote_calls {
  public:
-  // `thread` is stopped at a safe point. `gate` is the address of a system call instruction in libc: from there, the
-  // loader takes libc for its caller. Throws call_failure.
-  remote_calls(pid_t pid, held_thread& thread, std::uint64_t gate, std::size_t text_bytes);
+  // `thread` is stopped at a safe point. Throws call_failure.
+  remote_calls(const target& in, held_thread& thread, const std::vector<spare_place>& places, std::size_t text_bytes);
   ~remote_calls();  // restores everything
   remote_calls(const remote_calls&) = delete;
   remote_calls& operator=(const remote_calls&) = delete;
@@ -33,27 +38,31 @@ class remote_calls {
   // Where the process sees it. There is room for `text_bytes` in all.
   std::uint64_t place(const std::string& text);
   std::uint64_t call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments);
+  // The calls will change this, and it is to be put back if the thread goes its way alone. Otherwise it is the
+  // caller's.
+  void put_back_alone(std::uint64_t address, std::int32_t value);
 
  private:
   std::uint64_t system_call(std::uint64_t number, std::initializer_list<std::uint64_t> arguments);
   user_regs_struct prepared(std::uint64_t at, std::initializer_list<std::uint64_t> arguments) const;
-  void run_to_entry(bool of_gate);
+  user_regs_struct change_of_stack() const;
+  void run_to_entry(std::uint64_t after, std::uint64_t stack);
   void await_system_call();
-  void save();
+  void hold();
   void restore();
   void give_back_signals();
 
   pid_t pid_;
+  libc_code code_;
   held_thread& thread_;
-  std::uint64_t gate_;
-  user_regs_struct before_{};
-  std::vector<char> vector_state_;
-  std::uint64_t mask_ = 0;
+  thread_state before_;
+  thread_state goes_on_;  // the same, as it is without the kernel's help
+  borrowed_place place_;  // of the way back while there is no memory of ours
+  return_path path_;
   std::uint64_t area_ = 0;
   std::uint64_t area_bytes_ = 0;
-  std::uint64_t stack_top_ = 0;
   std::uint64_t text_at_ = 0;
-  bool is_saved_ = false;
+  bool is_held_ = false;
   bool is_lost_ = false;        // a call did not come back: its frames may still be needed
   std::vector<int> held_back_;  // signals that came and cannot be blocked
 };

@@ -160,22 +160,14 @@ std::uint64_t target::libc_function(std::string_view name) const {
   return address ? modules[libc].start + *address - libc_exports.first_address() : 0;
 }
 
-std::uint64_t target::gate() const {
-  std::array<unsigned char, 51> code{};  // of syscall()
-  const auto start = libc_function("syscall");
-  if (start == 0 || !read_memory(pid, start, code.data(), code.size())) return 0;
-  for (std::size_t i = 0; i + 1 < code.size(); ++i)
-    if (code[i] == 0x0f && code[i + 1] == 0x05) return start + i;
-  return 0;
-}
-
 namespace {
 
 target examine(pid_t pid, const std::string& library) {
   const auto status = collect::read_proc_file(fmt::format("/proc/{}/status", pid), status_limit);
   refuse_by_status(pid, status);
   refuse_without_rights(pid, status);
-  target found{.pid = pid, .program = {}, .modules = read_modules(pid), .libc = 0, .libc_exports = exports(-1)};
+  target found{
+      .pid = pid, .program = {}, .modules = read_modules(pid), .libc = 0, .libc_exports = exports(-1), .code = {}};
   char exe[4096];
   const ssize_t length = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), exe, sizeof exe);
   if (length > 0) found.program.assign(exe, static_cast<std::size_t>(length));
@@ -193,7 +185,9 @@ target examine(pid_t pid, const std::string& library) {
                       "libc was updated since; start the program anew, or be root");
   found.libc_exports = exports(file.get());
   refuse_old_libc(pid, found, library);
-  if (found.gate() == 0) throw input_error(subject(pid), "its libc does not look as we know it");
+  const auto code = find_libc_code(pid, found.libc_exports, libc->start, file.get());
+  if (!code) throw input_error(subject(pid), "its libc does not look as we know it");
+  found.code = *code;
   if (!sees_the_same(pid, library))
     throw input_error(subject(pid), fmt::format("sees other files than we do (a container): {} is not there", library),
                       "run heapledger inside that container, from a path that it has");

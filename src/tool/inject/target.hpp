@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tool/inject/exports.hpp"
+#include "tool/inject/libc_code.hpp"
 #include "tool/inject/modules.hpp"
 
 namespace heapledger::inject {
@@ -18,12 +19,11 @@ struct target {
   std::vector<module> modules;
   std::size_t libc = 0;  // index into modules
   exports libc_exports;
+  libc_code code;
   bool program_has_malloc = false;
 
   // Address in the process of a function of its libc; 0: it has none.
   std::uint64_t libc_function(std::string_view name) const;
-  // Of a system call instruction in its libc; 0: none found.
-  std::uint64_t gate() const;
 };
 
 // Throws input_error, one line that says what stands against it and what to do. `library` is a path of ours; it must be
