@@ -110,6 +110,10 @@ void try_thread(const target& in, const wish& what, sight& seen, pid_t tid, atte
     case seized::stopped:
       break;
   }
+  if (!in.identity.has(tid)) {
+    if (in.identity.is_there()) return;
+    throw input_error(subject(in), "has ended, and another one has its number now");
+  }
   ++now.result.tries;
   user_regs_struct registers{};
   if (!read_and_begin_again(in.pid, thread, registers)) return;

@@ -56,6 +56,7 @@ class quiet_check {
       case seized::stopped:
         break;
     }
+    if (!in_.identity.has(tid)) return true;
     user_regs_struct registers{};
     if (!read_and_begin_again(in_.pid, *thread, registers) || is_inside(registers.rip)) return false;
     const auto frames = walker_.walk(tid, registers);

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "tool/collect/elf_traits.hpp"
 #include "tool/collect/process.hpp"
@@ -163,11 +164,17 @@ std::uint64_t target::libc_function(std::string_view name) const {
 namespace {
 
 target examine(pid_t pid, const std::string& library) {
+  same_process identity(pid);
   const auto status = collect::read_proc_file(fmt::format("/proc/{}/status", pid), status_limit);
   refuse_by_status(pid, status);
   refuse_without_rights(pid, status);
-  target found{
-      .pid = pid, .program = {}, .modules = read_modules(pid), .libc = 0, .libc_exports = exports(-1), .code = {}};
+  target found{.pid = pid,
+               .identity = std::move(identity),
+               .program = {},
+               .modules = read_modules(pid),
+               .libc = 0,
+               .libc_exports = exports(-1),
+               .code = {}};
   char exe[4096];
   const ssize_t length = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), exe, sizeof exe);
   if (length > 0) found.program.assign(exe, static_cast<std::size_t>(length));

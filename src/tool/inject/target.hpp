@@ -10,11 +10,13 @@
 #include "tool/inject/exports.hpp"
 #include "tool/inject/libc_code.hpp"
 #include "tool/inject/modules.hpp"
+#include "tool/inject/same_process.hpp"
 
 namespace heapledger::inject {
 
 struct target {
   pid_t pid = 0;
+  same_process identity;
   std::string program;  // path of its file, as it sees it
   std::vector<module> modules;
   std::size_t libc = 0;  // index into modules
