@@ -116,6 +116,20 @@ class Programs(Attached):
             self.assert_nothing_stays(tool.pid)
         self.assert_goes_on(process, 27)
 
+    def test_who_looks_on_is_told(self):
+        process = self.program()
+        tool = self.attach(process)
+        self.allocate(process, 3)
+        text = ledger.execute([ledger.BIN, "top", "--count", "1", str(process.pid)]).out
+        self.assertRegex(text, rb"^pid %d, watched for [0-9.]+ m?s, attached [0-9.]+ m?s after its start: live " % process.pid)
+        sample = json.loads(ledger.execute([ledger.BIN, "top", "--json", "--count", "1", str(process.pid)]).out)
+        listed = [p for p in json.loads(ledger.execute([ledger.BIN, "ps", "--json"]).out)["programs"] if p["pid"] == process.pid]
+        self.detach(process)
+        self.assertEqual(self.finish(tool)[0], 0)
+        age = self.assert_counted(3)["process"]["attached_after"]
+        self.assertEqual((sample["attached_after"], [p["attached_after"] for p in listed]), (age, [age]))
+        self.assert_goes_on(process, 3)
+
     def test_its_end(self):
         process = self.program()
         tool = self.attach(process)

@@ -46,9 +46,9 @@ class scripted : public source {
 
   live::sample next;
   int taken = 0;
+  process_info process_;
 
  private:
-  process_info process_;
   heapledger::sample::profile_builder names_;
   live::sample last_;
   profile shown_;
@@ -105,6 +105,16 @@ TEST_F(live_screen, orders_by_each_key) {
   EXPECT_EQ(order_of(view), (names{"cache", "index", "log"}));
   EXPECT_TRUE(shows(view, "*PEAK"));
   EXPECT_TRUE(shows(view, "4711 server --fast"));
+}
+
+TEST_F(live_screen, says_when_it_was_attached) {
+  program.next.time_ns = 12'000'000'000;
+  screen started(program, order::live, subject::stack, true);
+  EXPECT_TRUE(lines(started).front().ends_with(" 12.00 s")) << lines(started).front();
+  program.process_.attached_after_ns = 530'000'000;
+  screen attached(program, order::live, subject::stack, true);
+  EXPECT_TRUE(lines(attached).front().ends_with(" 12.00 s, attached 0.53 s after its start"))
+      << lines(attached).front();
 }
 
 TEST_F(live_screen, has_no_rates_before_the_second_sample) {

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 
@@ -24,6 +26,7 @@ namespace {
 struct row {
   collect::running_program program;
   std::int64_t running_ns = 0;
+  std::int64_t attached_after_ns = 0;
   collect::quick_totals totals;
   std::int64_t rss_bytes = 0;
 };
@@ -36,7 +39,9 @@ std::optional<row> look_at(const collect::running_program& program) {
     if (!totals || !resident) return {};
     const auto now_ns = collect::monotonic_ns();
     const auto start_ns = segment.header().start_monotonic_ns;
-    return row{program, now_ns > start_ns ? static_cast<std::int64_t>(now_ns - start_ns) : 0, *totals, resident->rss};
+    const auto attached_after_ns = std::min(segment.header().attached_after_ns, std::uint64_t{1} << 62);
+    return row{program, now_ns > start_ns ? static_cast<std::int64_t>(now_ns - start_ns) : 0,
+               static_cast<std::int64_t>(attached_after_ns), *totals, resident->rss};
   } catch (const input_error&) {
     return {};  // it ended meanwhile
   }
@@ -51,8 +56,11 @@ std::string as_json(const std::vector<row>& rows) {
     separator = ",\n";
     for (std::size_t i = 0; i < each.program.command.size(); ++i)
       out += (i == 0 ? "" : ",") + report::json_string(each.program.command[i]);
+    out += "]";
+    if (each.attached_after_ns > 0)
+      out += fmt::format(R"(,"attached_after":{})", report::json_seconds(each.attached_after_ns));
     out +=
-        fmt::format(R"(],"segment":{},"running":{},"live_bytes":{},"live_blocks":{},"allocations":{},"rss_bytes":{}}})",
+        fmt::format(R"(,"segment":{},"running":{},"live_bytes":{},"live_blocks":{},"allocations":{},"rss_bytes":{}}})",
                     report::json_string(each.program.segment), report::json_seconds(each.running_ns),
                     each.totals.live_bytes(), each.totals.live_blocks(), each.totals.allocations, each.rss_bytes);
   }

@@ -56,11 +56,14 @@ std::string json_frames(const profile& p, std::uint32_t node) {
 std::string as_text(const sample& from, const process_info& process, const std::vector<std::uint32_t>& rows,
                     const profile& described, const plain_options& options) {
   const auto& total = from.totals;
-  std::string out = fmt::format("pid {}, {} after its start{}: live {} in {} block{}", process.pid,
-                                report::seconds_text(from.time_ns),
-                                from.state == watched::running ? "" : fmt::format(" ({})", state_name(from.state)),
-                                report::bytes_text(total.live_bytes()), report::signed_count_text(total.live_blocks()),
-                                total.live_blocks() == 1 ? "" : "s");
+  const auto time = report::seconds_text(from.time_ns);
+  std::string out =
+      fmt::format("pid {}, {}{}: live {} in {} block{}", process.pid,
+                  process.attached_after_ns > 0 ? fmt::format("watched for {}{}", time, attached_text(process))
+                                                : time + " after its start",
+                  from.state == watched::running ? "" : fmt::format(" ({})", state_name(from.state)),
+                  report::bytes_text(total.live_bytes()), report::signed_count_text(total.live_blocks()),
+                  total.live_blocks() == 1 ? "" : "s");
   if (from.rate)
     out +=
         fmt::format(", {}/s, {} allocations/s", growth_text(from.rate->live_bytes), churn_text(from.rate->allocations));
@@ -87,6 +90,8 @@ std::string as_json(const sample& from, const process_info& process, const std::
   std::string out = fmt::format(
       R"({{"format":"heapledger-top","version":1,"pid":{},"time":{},"state":"{}",{},"peak_bytes":{})", process.pid,
       report::json_seconds(from.time_ns), state_name(from.state), json_counts(total), total.peak_bytes);
+  if (process.attached_after_ns > 0)
+    out += fmt::format(",\"attached_after\":{}", report::json_seconds(process.attached_after_ns));
   if (from.rss_bytes) out += fmt::format(",\"rss_bytes\":{}", *from.rss_bytes);
   if (from.rate) out += json_rate(*from.rate);
   out += leaks_json(from);

@@ -102,7 +102,7 @@ std::vector<screen_line> screen::head(std::size_t columns) const {
                       : last_->state == watched::other_image ? "  went on as another program"
                       : paused_                              ? "  paused"
                                                              : "";
-  const auto right = fmt::format("  {}{}", report::seconds_text(last_->time_ns), state);
+  const auto right = fmt::format("  {}{}{}", report::seconds_text(last_->time_ns), attached_text(process), state);
   const auto left = fmt::format("{} {}", process.pid, report::command_text(process.command, process.exe));
   const auto room = columns > report::columns(right) ? columns - report::columns(right) : 0;
   lines.push_back({report::padded(report::cut_right(left, room), room) + right, look::bold});

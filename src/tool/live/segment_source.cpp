@@ -69,6 +69,8 @@ class segment_source : public source {
     const auto now_ns = collect::monotonic_ns();
     collect::refresh_segment(file_, copy_);
     const auto start_ns = copy_.header.start_monotonic_ns;
+    process_.attached_after_ns =
+        static_cast<std::int64_t>(std::min(copy_.header.attached_after_ns, std::uint64_t{1} << 62));
     next.time_ns =
         now_ns > start_ns ? static_cast<std::int64_t>(std::min(now_ns - start_ns, std::uint64_t{1} << 62)) : 0;
     if (next.state == watched::running) {

@@ -63,6 +63,12 @@ std::string table::line(const row& of, const std::string& where) const {
   return text + "  " + report::cut_right(mark_text(of) + where, where_width_);
 }
 
+std::string attached_text(const process_info& process) {
+  return process.attached_after_ns <= 0
+             ? std::string()
+             : fmt::format(", attached {} after its start", report::seconds_text(process.attached_after_ns));
+}
+
 std::string where_text(const profile& p, std::size_t stack, std::size_t width) {
   analyse::machinery machinery(p);
   const auto frames = analyse::expand_stack(p, p.stacks[stack].node);

@@ -30,6 +30,9 @@ class table {
   std::size_t where_width_;
 };
 
+// ", attached 0.53 s after its start"; empty where it was started under heapledger.
+std::string attached_text(const process_info& process);
+
 // "parse < read_request < main": the frames that matter, from the allocation outward, as many as fit; the scope first.
 std::string where_text(const profile& p, std::size_t stack, std::size_t width);
 
