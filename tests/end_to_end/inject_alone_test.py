@@ -35,12 +35,14 @@ class Alone(Injected):
 
     def await_call(self, process, calls):
         """Until it waits again where it did, and nothing of ours is under way in it; or has ended."""
+        deadline = time.monotonic() + ledger.TIMEOUT
         while process.poll() is None:
             try:
                 if self.call_of(process) in calls:
                     return
             except (OSError, IndexError):
                 pass  # it is ending
+            self.assertLess(time.monotonic(), deadline, "it waits for something else")
             os.sched_yield()
 
     def assert_alive(self, process, moment):
