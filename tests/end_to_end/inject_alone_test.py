@@ -1,6 +1,7 @@
 """Who calls functions in a running program is killed while it does: at each moment, one after the other. The thread that was
 held then finds its way back alone, and the program goes on as if nothing had been."""
 
+import contextlib
 import glob
 import os
 import signal
@@ -47,6 +48,8 @@ class Alone(Injected):
 
     def assert_alive(self, process, moment):
         if process.poll() is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # a child of its may have its output
             self.fail(f"ended with {process.returncode} at moment {moment}: {process.stdout.read()}")
 
     def at_each_moment(self, process, waits, first=0, step=1):

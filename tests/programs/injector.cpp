@@ -48,10 +48,8 @@ long ptrace(__ptrace_request request, ...) noexcept {
   if (request == PTRACE_SEIZE) has_begun = true;
   const bool peeks = request == PTRACE_PEEKTEXT || request == PTRACE_PEEKDATA || request == PTRACE_PEEKUSER;
   long word = 0;
-  const auto ask = [&] { return ::syscall(SYS_ptrace, request, pid, address, peeks ? &word : data); };
-  // Words are written by the hundred.
-  const bool is_one_of_many = request == PTRACE_POKEDATA && reinterpret_cast<unsigned long>(address) % 1024 != 0;
-  const long result = is_one_of_many ? ask() : between_moments(ask);
+  const long result =
+      between_moments([&] { return ::syscall(SYS_ptrace, request, pid, address, peeks ? &word : data); });
   return peeks && result == 0 ? word : result;
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <ctime>
 
 #include "tool/collect/process.hpp"
@@ -79,15 +78,6 @@ bool held_thread::read(user_regs_struct& registers) const {
 
 bool held_thread::write(const user_regs_struct& registers) const {
   return ::ptrace(PTRACE_SETREGS, tid_, nullptr, &registers) == 0;
-}
-
-bool held_thread::write_words(std::uint64_t address, const std::vector<char>& from) const {
-  for (std::size_t at = 0; at + sizeof(long) <= from.size(); at += sizeof(long)) {
-    long word = 0;
-    std::memcpy(&word, from.data() + at, sizeof word);
-    if (::ptrace(PTRACE_POKEDATA, tid_, address + at, word) != 0) return false;
-  }
-  return true;
 }
 
 bool held_thread::run_to_system_call(int signal) const {

@@ -37,10 +37,6 @@ class held_thread {
   bool read(user_regs_struct& registers) const;
   bool write(const user_regs_struct& registers) const;
 
-  // Into its process's memory, in whole words; also where the process itself may not write: only it sees the
-  // difference.
-  bool write_words(std::uint64_t address, const std::vector<char>& from) const;
-
   // Lets it run on to the next entry into, or exit from, a system call; or to the next stop at all.
   bool run_to_system_call(int signal = 0) const;
   bool run(int signal = 0) const;

@@ -16,6 +16,7 @@
 #include "tool/inject/interrupted_call.hpp"
 #include "tool/inject/memory.hpp"
 #include "tool/inject/remote_call.hpp"
+#include "tool/inject/return_frame.hpp"
 #include "tool/inject/spare_place.hpp"
 #include "tool/inject/stack_judge.hpp"
 #include "tool/profile/error.hpp"
@@ -130,6 +131,7 @@ void try_thread(const target& in, const wish& what, sight& seen, pid_t tid, atte
 
 outcome find_moment(const target& in, const wish& what) {
   sight seen{stack_judge(in), find_spare_places(in)};
+  prepare_return_frames();
   attempt now;
   const auto begin_ns = collect::monotonic_ns();
   for (auto pause_ns = first_pause_ns;; pause_ns = std::min(pause_ns * 2, longest_pause_ns)) {

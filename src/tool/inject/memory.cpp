@@ -1,8 +1,13 @@
 #include "tool/inject/memory.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+
+#include "tool/collect/unique_fd.hpp"
 
 namespace heapledger::inject {
 
@@ -16,6 +21,11 @@ bool write_memory(pid_t pid, std::uint64_t address, const void* from, std::size_
   const iovec ours{const_cast<void*>(from), bytes};
   const iovec theirs{reinterpret_cast<void*>(address), bytes};
   return ::process_vm_writev(pid, &ours, 1, &theirs, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+bool write_any_memory(pid_t pid, std::uint64_t address, const void* from, std::size_t bytes) {
+  const collect::unique_fd memory(::open(fmt::format("/proc/{}/mem", pid).c_str(), O_WRONLY | O_CLOEXEC));
+  return memory && ::pwrite(memory.get(), from, bytes, static_cast<off_t>(address)) == static_cast<ssize_t>(bytes);
 }
 
 std::string read_text(pid_t pid, std::uint64_t address, std::size_t most) {

@@ -58,8 +58,7 @@ remote_calls::remote_calls(const target& in, held_thread& thread, const std::vec
       thread_(thread),
       before_(state_of(thread)),
       goes_on_(as_it_goes_on(in.pid, before_)),
-      place_(pid_, thread, code_.change_stack != 0 ? places : std::vector<spare_place>(),
-             short_return_path::bytes(goes_on_)) {
+      place_(pid_, code_.change_stack != 0 ? places : std::vector<spare_place>(), short_return_path::bytes(goes_on_)) {
   hold();
   try {
     const auto path_bytes = whole_pages(return_path::bytes(goes_on_));
@@ -88,9 +87,8 @@ remote_calls::~remote_calls() {
 // First the registers, then the signals: should we end in between, the thread lets them come again by itself. Until it
 // changes the stack, a handler has the one that it expects.
 void remote_calls::hold() {
-  if (place_.address() != 0 && (!place_.write(short_return_path::content(code_, goes_on_, place_.address())) ||
-                                !thread_.write(change_of_stack())))
-    throw call_failure("its registers cannot be written");
+  if (place_.address() != 0) place_.write(short_return_path::content(code_, goes_on_, place_.address()));
+  if (place_.address() != 0 && !thread_.write(change_of_stack())) throw call_failure("its registers cannot be written");
   is_held_ = true;
   if (!write_mask(thread_, all_but_faults())) {
     restore();

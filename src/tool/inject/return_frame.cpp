@@ -3,6 +3,7 @@
 #include <cpuid.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace heapledger::inject {
@@ -47,19 +48,35 @@ std::uint64_t features_of(const thread_state& state) {
   return in_use | x87_and_sse;  // the control words are theirs, which are not always as at first
 }
 
+// Where the state of each feature ends, as the processor says it.
+std::array<std::size_t, 63> ends_of_features() {
+  std::array<std::size_t, 63> ends{};
+  for (unsigned i = 2; i < ends.size(); ++i) {
+    unsigned size = 0, offset = 0, c = 0, d = 0;
+    if (__get_cpuid_count(0xd, i, &size, &offset, &c, &d) != 0 && size != 0) ends[i] = std::size_t{offset} + size;
+  }
+  return ends;
+}
+
+const std::array<std::size_t, 63>& known_ends() {
+  static const auto ends = ends_of_features();
+  return ends;
+}
+
 // Only what is in use: what is not has its first values again, and the whole may be more than the kernel takes.
 std::size_t bytes_in_use(const thread_state& state) {
   const auto features = features_of(state);
   std::size_t bytes = first_extended_at;
-  for (unsigned i = 2; i < 63; ++i) {
-    unsigned size = 0, offset = 0, c = 0, d = 0;
-    if ((features >> i & 1) != 0 && __get_cpuid_count(0xd, i, &size, &offset, &c, &d) != 0)
-      bytes = std::max(bytes, std::size_t{offset} + size);
-  }
+  for (unsigned i = 2; i < known_ends().size(); ++i)
+    if ((features >> i & 1) != 0) bytes = std::max(bytes, known_ends()[i]);
   return std::min(bytes, state.vectors.size());
 }
 
 }  // namespace
+
+void prepare_return_frames() {
+  known_ends();
+}
 
 std::size_t return_frame_bytes(const thread_state& state) {
   const auto bytes = vectors_at + bytes_in_use(state) + sizeof magic_end;

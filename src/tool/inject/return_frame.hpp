@@ -13,6 +13,9 @@ namespace heapledger::inject {
 
 inline constexpr std::size_t return_frame_alignment = 64;
 
+// Before a thread stands still: the processor is asked for what it has, which takes its time in a virtual machine.
+void prepare_return_frames();
+
 std::size_t return_frame_bytes(const thread_state& state);
 
 // For this address: the stack pointer at the system call.

@@ -64,21 +64,20 @@ std::vector<spare_place> find_spare_places(const target& in) {
   return places;
 }
 
-borrowed_place::borrowed_place(pid_t pid, const held_thread& thread, const std::vector<spare_place>& places,
-                               std::size_t bytes)
-    : thread_(thread) {
+borrowed_place::borrowed_place(pid_t pid, const std::vector<spare_place>& places, std::size_t bytes) : pid_(pid) {
   const auto found = std::find_if(places.begin(), places.end(), [&](const auto& each) { return each.bytes >= bytes; });
   if (found == places.end()) return;
-  before_.resize(rounded_up(bytes, sizeof(long)));
-  if (read_memory(pid, found->address, before_.data(), before_.size())) address_ = found->address;
+  before_.resize(bytes);
+  if (read_memory(pid, found->address, before_.data(), bytes)) address_ = found->address;
 }
 
 borrowed_place::~borrowed_place() {
-  if (address_ != 0) thread_.write_words(address_, before_);
+  if (address_ != 0) write_any_memory(pid_, address_, before_.data(), before_.size());
 }
 
-bool borrowed_place::write(const std::vector<char>& content) {
-  return address_ != 0 && content.size() <= before_.size() && thread_.write_words(address_, content);
+void borrowed_place::write(const std::vector<char>& content) {
+  if (content.size() > before_.size() || !write_any_memory(pid_, address_, content.data(), content.size()))
+    address_ = 0;
 }
 
 }  // namespace heapledger::inject

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "tool/inject/held_thread.hpp"
 #include "tool/inject/target.hpp"
 
 namespace heapledger::inject {
@@ -19,17 +18,17 @@ std::vector<spare_place> find_spare_places(const target& in);  // the first ones
 
 class borrowed_place {
  public:
-  // Into the first that is large enough. Nothing is borrowed where none is, or where it cannot be written.
-  borrowed_place(pid_t pid, const held_thread& thread, const std::vector<spare_place>& places, std::size_t bytes);
-  ~borrowed_place();  // the thread is still held, or has ended
+  // Into the first that is large enough. Nothing is borrowed where none is.
+  borrowed_place(pid_t pid, const std::vector<spare_place>& places, std::size_t bytes);
+  ~borrowed_place();  // a thread of it is still held, or it has ended
   borrowed_place(const borrowed_place&) = delete;
   borrowed_place& operator=(const borrowed_place&) = delete;
 
   std::uint64_t address() const { return address_; }  // 0: none
-  bool write(const std::vector<char>& content);
+  void write(const std::vector<char>& content);       // all of it, or the place is none
 
  private:
-  const held_thread& thread_;
+  pid_t pid_;
   std::uint64_t address_ = 0;
   std::vector<char> before_;
 };
