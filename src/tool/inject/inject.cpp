@@ -7,7 +7,6 @@
 #include <cstring>
 #include <ctime>
 #include <future>
-#include <map>
 #include <memory>
 
 #include "tool/collect/process.hpp"
@@ -17,8 +16,8 @@
 #include "tool/inject/memory.hpp"
 #include "tool/inject/remote_call.hpp"
 #include "tool/inject/return_frame.hpp"
-#include "tool/inject/spare_place.hpp"
 #include "tool/inject/stack_judge.hpp"
+#include "tool/inject/stragglers.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::inject {
@@ -77,8 +76,7 @@ std::int32_t carry_out(const target& in, held_thread& thread, const std::vector<
 struct attempt {
   std::string reason;
   bool is_over = false;
-  std::map<pid_t, std::unique_ptr<held_thread>>
-      busy;  // asked to stop: looked at before others, for they stand still then
+  busy_threads busy;  // looked at before others, for they stand still soon
   outcome result;
 };
 
@@ -139,8 +137,11 @@ outcome find_moment(const target& in, const wish& what) {
     const bool is_late = spent_ns > what.patience_ns / 2;
     auto threads = candidates_of(in.pid, is_late);
     if (threads.has_ended) throw input_error(subject(in), "has ended already");
-    std::erase_if(threads.tids, [&](pid_t tid) { return now.busy.contains(tid); });
-    for (const auto& [tid, thread] : now.busy) threads.tids.insert(threads.tids.begin(), tid);
+    const bool must_wait = has_straggler(in, seen.places, now.busy);
+    if (must_wait) now.reason = "one is on its way back from a call, whose caller was killed";
+    std::erase_if(threads.tids, [&](pid_t tid) { return must_wait || now.busy.contains(tid); });
+    for (const auto& [tid, thread] : now.busy)
+      if (!must_wait) threads.tids.insert(threads.tids.begin(), tid);
     for (const auto tid : threads.tids) {
       try_thread(in, what, seen, tid, now);
       if (now.is_over) return now.result;

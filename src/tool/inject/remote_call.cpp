@@ -58,7 +58,8 @@ remote_calls::remote_calls(const target& in, held_thread& thread, const std::vec
       thread_(thread),
       before_(state_of(thread)),
       goes_on_(as_it_goes_on(in.pid, before_)),
-      place_(pid_, code_.change_stack != 0 ? places : std::vector<spare_place>(), short_return_path::bytes(goes_on_)) {
+      place_(pid_, thread.tid(), code_.change_stack != 0 ? places : std::vector<spare_place>(),
+             short_return_path::bytes(goes_on_)) {
   hold();
   try {
     const auto path_bytes = whole_pages(return_path::bytes(goes_on_));

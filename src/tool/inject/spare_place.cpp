@@ -49,6 +49,19 @@ void add_places(const target& in, const module& of, std::vector<ranked_place>& p
   }
 }
 
+struct claim {
+  std::uint64_t mark;
+  std::int64_t tid;
+};
+static_assert(sizeof(claim) == borrowed_place::claim_bytes);
+constexpr std::uint64_t claim_mark = 0x6b63616220796d2e;  // ".my back"
+
+pid_t claimant(const char* content) {
+  claim found{};
+  std::memcpy(&found, content, sizeof found);
+  return found.mark == claim_mark ? static_cast<pid_t>(found.tid) : 0;
+}
+
 }  // namespace
 
 std::vector<spare_place> find_spare_places(const target& in) {
@@ -64,20 +77,37 @@ std::vector<spare_place> find_spare_places(const target& in) {
   return places;
 }
 
-borrowed_place::borrowed_place(pid_t pid, const std::vector<spare_place>& places, std::size_t bytes) : pid_(pid) {
+borrowed_place::borrowed_place(pid_t pid, pid_t tid, const std::vector<spare_place>& places, std::size_t bytes)
+    : pid_(pid), tid_(tid) {
   const auto found = std::find_if(places.begin(), places.end(), [&](const auto& each) { return each.bytes >= bytes; });
   if (found == places.end()) return;
-  before_.resize(bytes);
-  if (read_memory(pid, found->address, before_.data(), bytes)) address_ = found->address;
+  before_.resize(std::max(bytes, claim_bytes));
+  if (!read_memory(pid, found->address, before_.data(), before_.size())) return;
+  address_ = found->address;
+  if (claimant(before_.data()) != 0) std::fill_n(before_.begin(), claim_bytes, '\0');
 }
 
 borrowed_place::~borrowed_place() {
   if (address_ != 0) write_any_memory(pid_, address_, before_.data(), before_.size());
 }
 
-void borrowed_place::write(const std::vector<char>& content) {
-  if (content.size() > before_.size() || !write_any_memory(pid_, address_, content.data(), content.size()))
-    address_ = 0;
+void borrowed_place::write(std::vector<char> content) {
+  const claim ours{claim_mark, tid_};
+  if (content.size() >= sizeof ours && content.size() <= before_.size()) {
+    std::memcpy(content.data(), &ours, sizeof ours);
+    if (write_any_memory(pid_, address_, content.data(), content.size())) return;
+  }
+  address_ = 0;
+}
+
+std::vector<pid_t> borrowers_of(pid_t pid, const std::vector<spare_place>& places) {
+  std::vector<pid_t> tids;
+  for (const auto& place : places) {
+    std::array<char, borrowed_place::claim_bytes> content{};
+    if (!read_memory(pid, place.address, content.data(), content.size())) continue;
+    if (const auto tid = claimant(content.data()); tid != 0) tids.push_back(tid);
+  }
+  return tids;
 }
 
 }  // namespace heapledger::inject
