@@ -137,11 +137,19 @@ class Runs(Alone):
         self.assert_goes_on(process)
 
     def test_whatever_it_does(self):
-        for mode in ("compute", "signals", "allocate", "new_threads", "small_stack"):
+        for mode, step in (("compute", 13), ("signals", 1), ("allocate", 13), ("new_threads", 13), ("small_stack", 13)):
             with self.subTest(mode=mode):
                 process = self.waiting(mode)
-                self.at_each_moment(process, waits=False, step=13)
+                self.at_each_moment(process, waits=False, step=step)
                 self.assert_goes_on(process)
+
+    def test_one_comes_while_another_is_on_its_way(self):
+        for _ in range(5):
+            process = self.waiting("new_threads")
+            for i in range(60):
+                self.dies_at(process, FIRST_LOOK + i * 7 % 30)
+                self.assert_alive(process, i)
+            self.assert_goes_on(process)
 
     def test_at_any_time(self):
         process = self.waiting("registers")
