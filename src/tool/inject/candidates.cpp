@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,15 @@ char state_of(pid_t pid, pid_t tid) {
 
 bool has_ended(pid_t pid, pid_t tid) {
   return std::string_view("ZXx").find(state_of(pid, tid)) != std::string_view::npos;
+}
+
+// "4711 (name) S PPID GROUP SESSION TERMINAL ITS_GROUP FLAGS ..."
+bool is_ending(pid_t pid) {
+  constexpr unsigned long exiting = 4;  // the kernel's PF_EXITING
+  const auto stat = collect::read_proc_file(fmt::format("/proc/{}/stat", pid), 4096);
+  auto at = stat.rfind(") ");
+  for (int field = 0; field < 7 && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
+  return at != std::string::npos && (std::strtoul(stat.c_str() + at, nullptr, 10) & exiting) != 0;
 }
 
 std::vector<pid_t> threads_of(pid_t pid) {

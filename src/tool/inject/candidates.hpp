@@ -22,4 +22,7 @@ std::vector<pid_t> threads_of(pid_t pid);
 // A thread that has ended may not be seized; the first of a process stays to be seen until the others have ended.
 bool has_ended(pid_t pid, pid_t tid);
 
+// A process on its way to that has no memory any more, before it says that it has ended.
+bool is_ending(pid_t pid);
+
 }  // namespace heapledger::inject

@@ -201,21 +201,14 @@ target examine(pid_t pid, const std::string& library) {
   return found;
 }
 
-// A process that is about to end gives it up before it says that it has ended.
-bool has_memory(pid_t pid) {
-  return !status_value(collect::read_proc_file(fmt::format("/proc/{}/status", pid), status_limit), "VmSize:").empty();
-}
-
 }  // namespace
 
 target examine_target(pid_t pid, const std::string& library) {
   const bool was_there = ::kill(pid, 0) == 0 || errno == EPERM;
-  const bool had_memory = has_memory(pid);
   try {
     return examine(pid, library);
   } catch (const input_error&) {  // of a process that ends meanwhile nothing looks as it should
-    if (was_there && (has_ended(pid, pid) || (had_memory && !has_memory(pid))))
-      throw input_error(subject(pid), "has ended already");
+    if (was_there && (has_ended(pid, pid) || is_ending(pid))) throw input_error(subject(pid), "has ended already");
     throw;
   }
 }
