@@ -122,7 +122,20 @@ TEST_F(session_test, retires_what_ended_when_segments_pile_up) {
   ASSERT_GT(each_bytes, 0U);
   const auto children_retired = [&](std::uint64_t limit, bool busy) {
     const session_directory directory(".");
+    const auto go = directory_.path() + "/go";
+    std::filesystem::remove(go);
+    EXPECT_EQ(::mkfifo(go.c_str(), 0600), 0);
     std::vector<pid_t> retired;
+    session* watching = nullptr;
+    int samples = 0;
+    // The root ends only after all children have been seen to, and what was to be retired was.
+    const auto let_root_end = [&](const process_watch&, std::uint64_t) {
+      const auto& images = watching->images();
+      const auto running = std::count_if(images.begin(), images.end(), [](const process_watch& image) {
+        return image.now() == process_watch::state::running;
+      });
+      if (images.size() + retired.size() == 4 && running == 1 && ++samples == 3) std::ofstream(go) << "on\n";
+    };
     session bounded(directory.path(), {.interval_ms = 10,
                                        .held_bytes_limit = limit,
                                        .retire =
@@ -130,12 +143,14 @@ TEST_F(session_test, retires_what_ended_when_segments_pile_up) {
                                              for (const auto& image : ended) retired.push_back(image.pid());
                                            },
                                        .is_retiring = [&] { return busy; },
-                                       .look = {}});
+                                       .look = let_root_end});
+    watching = &bounded;
     const auto program =
         fmt::format("cp {0}/template {1}/new-$$; mv {1}/new-$$ {1}/$$-0.hls", directory_.path(), directory.path());
     std::ofstream(directory.path() + "/child") << program;
     held_signals signals;
-    const auto script = fmt::format("for i in 1 2 3; do sh {}/child; done; {}", directory.path(), program);
+    const auto script =
+        fmt::format("for i in 1 2 3; do sh {}/child; done; {}; read line < {}", directory.path(), program, go);
     const pid_t root = launch({"sh", "-c", script}, {"PATH=/usr/bin:/bin"}, signals);
     bounded.watch(root, signals);
     EXPECT_EQ(std::count(retired.begin(), retired.end(), root), 0);
