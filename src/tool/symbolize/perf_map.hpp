@@ -1,6 +1,6 @@
 // Names of code that programs make themselves: from the map that many JITs leave for perf in /tmp/perf-PID.map, a line
 // for each piece of code, with its start and its size in hexadecimal, and a name (Linux, tools/perf/Documentation/
-// jit-interface.txt). node writes it with --perf-basic-prof, .NET with DOTNET_PerfMapEnabled, Java with an agent.
+// jit-interface.txt). node writes it with --perf-basic-prof, Java with DumpPerfMapAtExit.
 #pragma once
 
 #include <cstddef>
