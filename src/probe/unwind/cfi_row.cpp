@@ -31,7 +31,11 @@ class machine {
                                 reinterpret_cast<std::int64_t>(code.data)};
     return true;
   }
-  std::int64_t factored(std::uint64_t value) const { return static_cast<std::int64_t>(value) * entry_.data_alignment; }
+  // Modulo 2^64: the tables may be anything.
+  std::int64_t factored(std::uint64_t value) const {
+    return static_cast<std::int64_t>(value * static_cast<std::uint64_t>(entry_.data_alignment));
+  }
+  std::int64_t factored_signed(std::int64_t value) const { return factored(static_cast<std::uint64_t>(value)); }
   bool advance(std::uint64_t delta) {
     location_ += delta * entry_.code_alignment;
     return true;
@@ -114,14 +118,14 @@ class machine {
       }
       case 0x11: {
         const auto number = in.unsigned_leb();
-        return set(number, how::at_cfa_offset, in.signed_leb() * entry_.data_alignment);
+        return set(number, how::at_cfa_offset, factored_signed(in.signed_leb()));
       }
       case 0x12: {
         const auto number = in.unsigned_leb();
-        return define_cfa(number, in.signed_leb() * entry_.data_alignment);
+        return define_cfa(number, factored_signed(in.signed_leb()));
       }
       case 0x13:
-        row_.cfa_offset = in.signed_leb() * entry_.data_alignment;
+        row_.cfa_offset = factored_signed(in.signed_leb());
         return true;
       case 0x14: {
         const auto number = in.unsigned_leb();
@@ -129,7 +133,7 @@ class machine {
       }
       case 0x15: {
         const auto number = in.unsigned_leb();
-        return set(number, how::cfa_offset, in.signed_leb() * entry_.data_alignment);
+        return set(number, how::cfa_offset, factored_signed(in.signed_leb()));
       }
       case 0x16: {
         const auto number = in.unsigned_leb();
@@ -140,7 +144,7 @@ class machine {
         return true;  // GNU_args_size
       case 0x2f: {
         const auto number = in.unsigned_leb();
-        return set(number, how::at_cfa_offset, -factored(in.unsigned_leb()));
+        return set(number, how::at_cfa_offset, factored(-in.unsigned_leb()));
       }
       default:
         return false;
