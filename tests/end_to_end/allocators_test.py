@@ -37,6 +37,16 @@ class Allocators(ledger.Case):
         if not tried:
             self.skipTest("no other allocator is installed")
 
+    def test_sizes_that_are_believed(self):
+        """What jemalloc is told of a block is less than what the probe asked for."""
+        for path in glob.glob("/usr/lib/*/libjemalloc.so.2"):
+            r = self.assert_same([ledger.program("sized_release")], env={"LD_PRELOAD": path}, processes=1).report
+            self.assertEqual(r["errors"], [])
+            self.assertNotIn("foreign_frees", r["profiler"]["losses"])
+            at_site = [s for s in r["stacks"] if "site_sized" in ledger.functions(s)]
+            self.assertEqual(ledger.total(at_site, "allocations"), 400000)
+            self.assertEqual(ledger.total(at_site, "frees"), 400000)
+
     def test_own_operators(self):
         """Operators that the program replaces stay replaced, and what builds on them keeps building on them."""
         r = self.assert_same([ledger.program("own_operators")], processes=1).report

@@ -36,6 +36,8 @@ constexpr hooked_name hooked[] = {
     {"free_sized", name_kind::releases},
     {"free_aligned_sized", name_kind::releases},
     {"cfree", name_kind::releases},
+    {"sdallocx", name_kind::releases},
+    {"xallocx", name_kind::releases},
     {"_Fork", name_kind::releases},  // a child must have memory where its blocks are
     {"_Znwm", name_kind::makes},
     {"_Znam", name_kind::makes},
@@ -159,8 +161,8 @@ bool program_allocates_itself() {
 }
 
 bool sizes_are_believed() {
-  for (const char* name :
-       {"_ZdlPvm", "_ZdaPvm", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t", "free_sized", "free_aligned_sized"}) {
+  for (const char* name : {"_ZdlPvm", "_ZdaPvm", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t", "free_sized",
+                           "free_aligned_sized", "sdallocx"}) {
     const void* const found = scope.next(name);
     const link_map* const in = found != nullptr ? scope.holder(found) : nullptr;
     if (in != nullptr && !is_library_of_cxx(*in) && !is_libc(*in)) return true;

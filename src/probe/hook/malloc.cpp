@@ -139,6 +139,15 @@ HL_EXPORT void cfree(void* block) {
   if (block != nullptr) free_block<plain>(block);
 }
 
+// Of jemalloc's own interface, what is called with blocks of malloc, as folly does: it would believe a size that is
+// smaller than what we asked for, and move the end at which the tag is.
+HL_EXPORT void sdallocx(void* block, std::size_t, int) {
+  if (block != nullptr) free_block<plain>(block);
+}
+HL_EXPORT std::size_t xallocx(void* block, std::size_t, std::size_t, int) {
+  return malloc_usable_size(block);  // it may always say that the block stays as it is
+}
+
 HL_EXPORT char* strdup(const char* text) {
   const text_copiers& behind = copiers_behind();
   if (HL_LIKELY(!behind.of_allocator)) return behind.strdup(text);
