@@ -39,7 +39,10 @@ class Allocators(ledger.Case):
 
     def test_sizes_that_are_believed(self):
         """What jemalloc is told of a block is less than what the probe asked for."""
-        for path in glob.glob("/usr/lib/*/libjemalloc.so.2"):
+        installed = glob.glob("/usr/lib/*/libjemalloc.so.2")
+        if not installed:
+            self.skipTest("jemalloc is not installed")
+        for path in installed:
             r = self.assert_same([ledger.program("sized_release")], env={"LD_PRELOAD": path}, processes=1).report
             self.assertEqual(r["errors"], [])
             self.assertNotIn("foreign_frees", r["profiler"]["losses"])

@@ -48,8 +48,10 @@ inline bool is_mapping(std::size_t chunk) {
 }
 
 HL_HOT std::size_t usable_size(void* block) {
-  const std::size_t chunk = HL_LIKELY(next.glibc) ? static_cast<const std::size_t*>(block)[-1] : 0;
-  if (HL_LIKELY(next.glibc && !is_mapping(chunk))) return glibc_usable_size(chunk);
+  if (HL_LIKELY(next.glibc)) {
+    const std::size_t chunk = static_cast<const std::size_t*>(block)[-1];
+    if (HL_LIKELY(!is_mapping(chunk))) return glibc_usable_size(chunk);
+  }
   return HL_UNLIKELY(is_bootstrap(block) || is_watched(block)) ? ~std::size_t{0} : next.usable_size(block);
 }
 

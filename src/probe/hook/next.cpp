@@ -126,11 +126,14 @@ void* next_definition(const char* name) {
   return is_late() ? late_next(name) : dlsym(RTLD_NEXT, name);
 }
 
+bool in_one_object(const void* a, const void* b) {
+  dl_find_object first, second;
+  return _dl_find_object(const_cast<void*>(a), &first) == 0 && _dl_find_object(const_cast<void*>(b), &second) == 0 &&
+         first.dlfo_map_start == second.dlfo_map_start;
+}
+
 bool is_of_libc(const void* function) {
-  dl_find_object found, libc;
-  return _dl_find_object(const_cast<void*>(function), &found) == 0 &&
-         _dl_find_object(reinterpret_cast<void*>(gnu_get_libc_version), &libc) == 0 &&
-         found.dlfo_map_start == libc.dlfo_map_start;
+  return in_one_object(function, reinterpret_cast<const void*>(gnu_get_libc_version));
 }
 
 void* next_symbol(const char* name) {

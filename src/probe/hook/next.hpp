@@ -37,6 +37,7 @@ void look_up_next(Function*& out, const char* name) {
   out = reinterpret_cast<Function*>(next_definition(name));
 }
 
+bool in_one_object(const void* a, const void* b);
 // By address. __libc_malloc tells nothing: allocators define that, too.
 bool is_of_libc(const void* function);
 

@@ -1,7 +1,5 @@
 #include "probe/hook/own_copies.hpp"
 
-#include <dlfcn.h>
-
 #include "probe/base/attributes.hpp"
 #include "probe/hook/next.hpp"
 
@@ -9,12 +7,6 @@ namespace heapledger::probe {
 namespace {
 
 constinit text_copiers behind = {};
-
-bool in_one_object(const void* a, const void* b) {
-  dl_find_object first, second;
-  return _dl_find_object(const_cast<void*>(a), &first) == 0 && _dl_find_object(const_cast<void*>(b), &second) == 0 &&
-         first.dlfo_map_start == second.dlfo_map_start;
-}
 
 }  // namespace
 

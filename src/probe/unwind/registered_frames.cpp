@@ -27,7 +27,8 @@ bool registered_frames::find(std::uint64_t address, cfi::function_entry& entry) 
     stretch& in = stretches_[i];
     if (address < in.start || address >= in.end) continue;
     in.walked = true;
-    return are_there(in.tables) && cfi::find_in_section(in.tables, address, entry);
+    if (are_there(in.tables) && cfi::find_in_section(in.tables, address, entry))
+      return true;  // else between its functions
   }
   return false;
 }
