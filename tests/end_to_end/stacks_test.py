@@ -199,7 +199,9 @@ class Stacks(ledger.Case):
         it returns, whatever stack it has, nor when it leaves by siglongjmp. The size of each allocation tells its stack."""
         for mode in ("return", "leave", "return turns", "leave turns", "apart"):
             with self.subTest(mode=mode):
-                done = self.profile([ledger.program("interrupted_steps"), ledger.program("interrupted_events"), *mode.split()])
+                command = [ledger.program("interrupted_steps"), ledger.program("interrupted_events"), *mode.split()]
+                no_room_above = 77  # where the kernel put things: it puts them elsewhere the next time
+                done = next(done for done in (self.profile(command) for _ in range(20)) if done.status != no_room_above)
                 self.assertEqual((done.status, done.err), (0, b""), done)
                 handled = int(done.out.split()[0])
                 self.assertGreater(handled, 500, "instructions")

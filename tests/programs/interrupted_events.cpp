@@ -108,7 +108,9 @@ static void run_apart() {
   };
   char* const below = map(reinterpret_cast<void*>(std::uintptr_t{1} << 40));
   char* const above = map(own + (std::ptrdiff_t{1} << 36) - reinterpret_cast<std::uintptr_t>(own) % 4096);
-  CHECK(below < own && own < above);
+  constexpr int no_room_above = 77;  // by chance, one time in twenty: the thread's memory lies too near to the end
+  if (above < own) std::exit(no_room_above);
+  CHECK(below < own);
   constexpr int autodisarm = static_cast<int>(1u << 31);
   const stack_t alternate{above, autodisarm, bytes};
   CHECK(sigaltstack(&alternate, nullptr) == 0);
