@@ -24,7 +24,7 @@
 namespace heapledger::wire {
 
 inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
-inline constexpr std::uint32_t segment_version = 5;
+inline constexpr std::uint32_t segment_version = 6;
 inline constexpr std::size_t header_bytes = 16384;
 
 struct region {
@@ -234,6 +234,32 @@ struct alignas(64) pool_site {
 };
 static_assert(sizeof(pool_site) == 64);
 
+// What the program maps itself: not its allocator, the loader or the C library. `shared` is memory without a file.
+enum class mapping_kind : std::uint32_t { anonymous, file, shared, count };
+inline constexpr std::size_t mapping_kind_count = static_cast<std::size_t>(mapping_kind::count);
+
+// What one stack mapped, of one kind. Element 0 is unused.
+struct alignas(64) mapping_site {
+  mapping_kind kind;
+  std::uint32_t node;
+  std::uint64_t path;  // the probe's own
+  std::uint64_t calls;
+  std::uint64_t mapped_bytes;
+  std::uint64_t unmapped_bytes;
+  std::uint64_t reserved[3];
+};
+static_assert(sizeof(mapping_site) == 64);
+
+// A range of addresses that is mapped now. Element 0 is unused; `bytes` is 0 in one that is free.
+struct mapping {
+  std::uint64_t start;
+  std::uint64_t bytes;
+  std::uint32_t site;
+  std::uint32_t lower, higher;  // the probe's own: a tree by address
+  std::uint32_t reserved0;
+};
+static_assert(sizeof(mapping) == 32);
+
 enum class error_kind : std::uint32_t { none, double_free, mismatch, overflow };
 struct error {
   error_kind kind;
@@ -265,14 +291,15 @@ enum class loss : std::uint32_t {
   pools_full,         // pools, or stacks in them, that could not be shown
   freers_full,        // frees in other scopes whose pair of scopes had no room: they are one pair
   lives_unknown,      // frees of blocks whose birth is not known, where lives are timed
+  mappings_full,      // ranges that the program mapped, and that the table could not take
   count
 };
 inline constexpr std::size_t loss_count = static_cast<std::size_t>(loss::count);
 inline constexpr const char* loss_names[loss_count] = {
-    "nodes_full",        "accounts_full",    "cells_full",    "threads_full", "modules_full",  "stack_cut_depth",
-    "stack_cut_no_rule", "stack_cut_bounds", "large_full",    "unbooked",     "foreign_frees", "inherited_frees",
-    "overflow_size",     "errors_full",      "segment_full",  "scopes_full",  "markers_full",  "snapshots_full",
-    "pools_full",        "freers_full",      "lives_unknown",
+    "nodes_full",        "accounts_full",    "cells_full",    "threads_full",  "modules_full",  "stack_cut_depth",
+    "stack_cut_no_rule", "stack_cut_bounds", "large_full",    "unbooked",      "foreign_frees", "inherited_frees",
+    "overflow_size",     "errors_full",      "segment_full",  "scopes_full",   "markers_full",  "snapshots_full",
+    "pools_full",        "freers_full",      "lives_unknown", "mappings_full",
 };
 
 enum class fold_state : std::uint32_t { idle, valid };
@@ -323,6 +350,7 @@ struct segment_header {
   region freers;
   region writer_books;                         // as many as writers
   region writer_lifetimes, account_lifetimes;  // as many as writers and accounts; no capacity: lives were not timed
+  region mapping_sites, mappings;
 
   // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
   alignas(64) std::uint32_t node_count;
@@ -341,6 +369,8 @@ struct segment_header {
   std::uint32_t pool_count;
   std::uint32_t pool_site_count;
   std::uint32_t freer_count;
+  std::uint32_t mapping_site_count;
+  std::uint32_t mapping_count;  // elements handed out, in use or free
 
   // The peak. While `threaded` is 0, `live_bytes` and `peak_bytes` lag behind: the truth is the sum over cells.
   alignas(64) std::uint32_t peak_epoch;
@@ -367,6 +397,9 @@ struct segment_header {
   // 0: the books began with the process. Else its age when they began, or when its parent's did: blocks from before are
   // not in them, and their frees are loss::foreign_frees.
   std::uint64_t attached_after_ns;
+
+  std::uint64_t mapped_bytes[mapping_kind_count];  // now
+  std::uint64_t mapped_peak_bytes;                 // highest sum of them
 };
 static_assert(sizeof(segment_header) <= header_bytes);
 

@@ -108,6 +108,8 @@ TEST_F(memory_map_test, the_parts_add_up_to_the_resident_memory) {
             map.rss_bytes);
 }
 
+constexpr std::uint64_t nothing_mapped[wire::mapping_kind_count] = {};
+
 TEST_F(memory_map_test, totals_bring_the_parts_up_to_date) {
   const resident_parts before{.rss = 1000,
                               .heap = 300,
@@ -124,20 +126,76 @@ TEST_F(memory_map_test, totals_bring_the_parts_up_to_date) {
     return p.heap + p.stacks + p.files + p.segment + p.probe_memory + p.probe_library + p.other;
   };
   const resident_totals same{.rss = 1000, .anonymous = 510, .file = 420, .shared_memory = 70};
-  const auto unchanged = brought_up_to(same, before, 60);
+  const auto unchanged = brought_up_to(same, before, 60, nothing_mapped);
   EXPECT_EQ(unchanged.heap, before.heap);
   EXPECT_EQ(unchanged.files, before.files);
   EXPECT_EQ(unchanged.other, before.other);
   const resident_totals grown{.rss = 5000, .anonymous = 4510, .file = 410, .shared_memory = 80};
-  const auto now = brought_up_to(grown, before, 70);
+  const auto now = brought_up_to(grown, before, 70, nothing_mapped);
   EXPECT_EQ(now.heap, 4300);
   EXPECT_EQ(now.files, 390);
   EXPECT_EQ(now.segment, 70);
   EXPECT_EQ(sum(now), 5000);
   const resident_totals on_disk{.rss = 1000, .anonymous = 510, .file = 490, .shared_memory = 0};
-  const auto disk = brought_up_to(on_disk, before, 60);
+  const auto disk = brought_up_to(on_disk, before, 60, nothing_mapped);
   EXPECT_EQ(disk.segment, 60);
   EXPECT_EQ(sum(disk), 1000);
+}
+
+TEST_F(memory_map_test, of_what_was_mapped_no_more_is_left_than_is_mapped) {
+  const resident_parts before{.rss = 1000, .heap = 200, .files = 50, .mapped = {600, 100, 50}, .has_segment = true};
+  const resident_totals same{.rss = 1000, .anonymous = 800, .file = 150, .shared_memory = 50};
+  const std::uint64_t all[] = {10000, 10000, 10000};
+  const auto unchanged = brought_up_to(same, before, 0, all);
+  EXPECT_EQ(unchanged.heap, 200);
+  EXPECT_EQ(unchanged.files, 50);
+  EXPECT_EQ(unchanged.other, 0);
+  const resident_totals less{.rss = 400, .anonymous = 250, .file = 150, .shared_memory = 0};
+  const std::uint64_t some[] = {40, UINT64_MAX, 0};
+  const auto now = brought_up_to(less, before, 0, some);
+  EXPECT_EQ(now.heap, 210);
+  EXPECT_EQ(now.mapped[0], 40);
+  EXPECT_EQ(now.mapped[1], 100);
+  EXPECT_EQ(now.files, 50);
+  EXPECT_EQ(now.other, 0);
+}
+
+TEST_F(memory_map_test, what_the_program_mapped_is_told_apart) {
+  resident_pages nowhere(0);
+  mapped_by_program mapped{{{0x7f0000000000, 0x7f0000100000, 1}, {0x7f0000500000, 0x7f0000501000, 3}}, &nowhere, {}};
+  mapped.residency.resize(4);
+  const auto parts = sort_mappings(mapping_text("7f0000000000-7f0000100000", "rw-p", "00:00", 0, "", 4) +
+                                       mapping_text("7f0000200000-7f0000300000", "rw-p", "00:00", 0, "", 8) +
+                                       mapping_text("7f0000500000-7f0000501000", "rw-s", "00:01", 0, "", 16),
+                                   segment_, {}, &mapped);
+  EXPECT_EQ(parts.heap, 8 << 10);
+  EXPECT_EQ(parts.other, 0);
+  EXPECT_EQ(parts.mapped[static_cast<std::size_t>(wire::mapping_kind::anonymous)], 4 << 10);
+  EXPECT_EQ(parts.mapped[static_cast<std::size_t>(wire::mapping_kind::shared)], 16 << 10);
+  EXPECT_EQ(parts.rss, 28 << 10);
+  EXPECT_EQ(mapped.residency[1].now, 4 << 10);
+  EXPECT_EQ(mapped.residency[3].now, 16 << 10);
+}
+
+// The kernel makes one mapping of neighbours.
+TEST_F(memory_map_test, pages_tell_ranges_of_one_mapping_apart) {
+  constexpr std::size_t page = 4096;
+  auto* const memory = static_cast<char*>(
+      ::mmap(nullptr, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  ::madvise(memory, 64 * page, MADV_NOHUGEPAGE);
+  for (const int at : {0, 1, 2, 32, 40}) memory[at * page] = 1;
+  const auto start = reinterpret_cast<std::uint64_t>(memory);
+  resident_pages pages(::getpid());
+  EXPECT_EQ(pages.bytes_in(start, start + 64 * page), 5 * page);
+  EXPECT_EQ(pages.bytes_in(start + 2 * page, start + 40 * page), 2 * page);
+  mapped_by_program mapped{{{start, start + 32 * page, 0}, {start + 32 * page, start + 64 * page, 1}}, &pages, {}};
+  mapped.residency.resize(2);
+  sort_mappings(read_proc_file("/proc/self/smaps", 16 << 20), segment_, {}, &mapped);
+  EXPECT_EQ(mapped.residency[0].now, 3 * page);
+  EXPECT_EQ(mapped.residency[1].now, 2 * page);
+  EXPECT_FALSE(pages.bytes_in(0, std::uint64_t{1} << 47)) << "takes too long";
+  ::munmap(memory, 64 * page);
 }
 
 TEST_F(memory_map_test, reads_what_this_kernel_writes) {

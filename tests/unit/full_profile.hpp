@@ -73,6 +73,9 @@ inline profile full_profile() {
               .sizes = {{32, 63, 1100}},
               .sites = {{2, 1000, 40000, 0, 0}, {4, 100, 4000, 90, 3600}}},
              {.name = "", .chunk_bytes = 16, .opened = 1}};
+  p.mapped = {.peak_bytes = 1ULL << 36,
+              .seen_ns = 2'400'000'000,
+              .sites = {{2, "anonymous", 3, 1ULL << 36, 1ULL << 35, 2, 8192, 1 << 20}, {4, "file", 1, 4096, 4096, 0}}};
   p.freers = {{.owner = {"request"}, .by = {}, .frees = 3, .freed_bytes = 300, .late_frees = 1, .late_bytes = 100},
               {.owner = {"request", "index"}, .by = {"request"}, .frees = 1ULL << 40}};
   p.threads = {{4711, "caf\xc3\xa9", 0, {}, 1005, 1000, 4295031320, 2147547648},
@@ -86,7 +89,7 @@ inline profile full_profile() {
   p.sizes = {{0, 0, 1}, {16, 31, 1001}, {1ULL << 63, UINT64_MAX, 1}};
   p.timeline = {{0, 0, 0, 0, 1 << 20}, {100'000'000, 4096, 3, 700, 3 << 20}, {200'000'000, -8, -1, 1007, 2 << 20}};
   p.scope_timeline = {{0, 0, 512}, {0, 100'000'000, -8}};
-  p.memory = memory_map{2'500'000'000, 36, 1, 2, 3, 4, 5, 6, 15};
+  p.memory = memory_map{2'500'000'000, 36, 1, 2, 3, 4, 5, 6, 8, 7};
   p.memory_peak = memory_map{1'250'000'000, 10, 20, 2, 3, -25, 5, 6, -1};
   p.markers = {
       {.name = "warm", .time_ns = 50'000'000, .live_bytes = 2048, .live_blocks = 2, .snapshot = 0},

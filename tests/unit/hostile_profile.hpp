@@ -36,6 +36,8 @@ inline profile hostile_profile() {
               .page_bytes = 131072,
               .peak_page_bytes = 131072,
               .sites = {{p.stacks[0].node, 1000, 40000, 0, 0}}}};
+  p.mapped.emplace();
+  p.mapped->sites = {{p.stacks[0].node, hostile_name("kind"), 1, 4096, 0, 1, 4096, 4096}};
   p.leaks.emplace();
   p.leaks->watched = 30;
   p.leaks->entries.resize(3);

@@ -59,7 +59,7 @@ TEST(report_json, has_every_promised_key) {
   expect_keys(report["timeline"][1], {"time", "live_bytes", "live_blocks", "allocations", "rss_bytes"});
   expect_keys(report["errors"][0], {"kind", "count", "stack"});
   expect_keys(report["memory"], {"time", "rss_bytes", "live_bytes", "tag_bytes", "profiler_bytes", "allocator_bytes",
-                                 "file_bytes", "stack_bytes", "other_bytes"});
+                                 "mapped_bytes", "file_bytes", "stack_bytes", "other_bytes"});
   expect_keys(report["modules"][0], {"path", "build_id", "start", "end", "bias"});
 }
 

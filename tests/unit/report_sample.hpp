@@ -175,10 +175,14 @@ inline profile killed_server() {
     p.timeline.push_back({i * 250'000'000LL, live, live / 100, static_cast<std::uint64_t>(i) * 5000,
                           static_cast<std::uint64_t>(live) + 4'000'000});
   }
-  p.memory =
-      memory_map{12'400'000'000, 20'000'000, 10'744'000, 10'632, 1'500'000, 900'000, 6'000'000, 250'000, 595'368};
-  p.memory_peak =
-      memory_map{8'250'000'000, 21'500'000, 12'151'120, 10'800, 1'500'000, 992'712, 6'000'000, 250'000, 595'368};
+  p.memory = memory_map{12'400'000'000, 20'000'000, 10'744'000, 10'632,  1'500'000,
+                        100'000,        6'000'000,  250'000,    595'368, 800'000};
+  p.memory_peak = memory_map{8'250'000'000, 21'500'000, 12'151'120, 10'800,  1'500'000,
+                             992'712,       5'000'000,  250'000,    595'368, 1'000'000};
+  p.mapped = {.peak_bytes = 80 << 20,
+              .seen_ns = 12'400'000'000,
+              .sites = {{p.nodes[p.stacks[3].node].parent, "anonymous", 12, 96 << 20, 32 << 20, 3, 750'000, 920'000},
+                        {p.nodes[p.stacks[1].node].parent, "file", 1, 4 << 20, 0, 1, 50'000, 80'000}}};
   for (auto& module : p.modules)
     if (module.path == plugin.module) module.symbol_advice = "no symbols: install libplugin-dbgsym";
   p.errors = {{"double-free", 1, 3}, {"overflow", 5, 2}};

@@ -105,6 +105,8 @@ class segment_builder {
     header.watch.slot_count = place(file, header.watch_slots, watch_slots);
     place(file, header.watch_arms, watch_arms);
     header.freer_count = place(file, header.freers, freers);
+    header.mapping_site_count = place(file, header.mapping_sites, mapping_sites);
+    header.mapping_count = place(file, header.mappings, mappings);
     writer_books.resize(writers.size());
     place(file, header.writer_books, writer_books);
     // Where lives were timed there is an element for each writer and account; else no room for any.
@@ -134,6 +136,8 @@ class segment_builder {
   std::vector<wire::pool_kind> pool_kinds;
   std::vector<wire::pool> pools;
   std::vector<wire::pool_site> pool_sites;
+  std::vector<wire::mapping_site> mapping_sites;
+  std::vector<wire::mapping> mappings;
   std::vector<std::uint32_t> watch_marks;
   std::vector<wire::watch_suspect> watch_suspects;
   std::vector<wire::watch_slot> watch_slots;

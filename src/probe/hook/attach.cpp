@@ -9,6 +9,7 @@
 #include "probe/base/lock.hpp"
 #include "probe/hook/late.hpp"
 #include "probe/hook/late_books.hpp"
+#include "probe/hook/mapping.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/own_copies.hpp"
 #include "probe/loader/loader_lock.hpp"
@@ -30,6 +31,7 @@ attach_result attach(const char* settings) {
   if (program_allocates_itself()) return attach_result::own_allocator;
   if (!find_next_allocator()) return attach_result::no_allocator;
   look_up_copiers();
+  start_mapping();
   const bindings names = look_up_bindings(next.cxx_direct);
   if (const exchange_obstacle obstacle = try_exchange(names); obstacle != exchange_obstacle::none)
     return obstacle == exchange_obstacle::unknown_loader ? attach_result::foreign_loader : attach_result::fixed_words;

@@ -6,6 +6,7 @@
 #include "probe/base/lock.hpp"
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/process.hpp"
+#include "probe/mapping/sites.hpp"
 #include "probe/pool/sites.hpp"
 #include "probe/publish/modules.hpp"
 #include "probe/publish/stack_tree.hpp"
@@ -48,6 +49,7 @@ void begin_code_generation() {
   tree.forget_retired();
   forget_paths();
   forget_pool_paths();
+  forget_mapping_paths();
   lock_guard held(generation_lock);
   if (process.generation == 0) return;
   code_generation = ++last_generation;

@@ -13,7 +13,7 @@ namespace {
 constinit bool late = false;
 constinit loader_scope scope;
 
-enum class name_kind { allocates, releases, makes, deletes, copies, other };
+enum class name_kind { allocates, releases, makes, deletes, copies, maps, other };
 
 struct hooked_name {
   const char* name;
@@ -61,6 +61,10 @@ constexpr hooked_name hooked[] = {
     {"_ZdaPvSt11align_val_tRKSt9nothrow_t", name_kind::deletes},
     {"strdup", name_kind::copies},
     {"strndup", name_kind::copies},
+    {"mmap", name_kind::maps},
+    {"mmap64", name_kind::maps},
+    {"munmap", name_kind::maps},
+    {"mremap", name_kind::maps},
     {"execve", name_kind::other},
     {"execv", name_kind::other},
     {"execvp", name_kind::other},
@@ -93,7 +97,7 @@ bool gives_back(name_kind kind) {
 }
 
 exchange_turn turn_of(name_kind kind) {
-  if (gives_back(kind)) return exchange_turn::releases;
+  if (gives_back(kind) || kind == name_kind::maps) return exchange_turn::releases;
   if (kind == name_kind::makes) return exchange_turn::makes;
   const bool allocates = kind == name_kind::allocates || (kind == name_kind::copies && copiers_behind().of_allocator);
   return allocates ? exchange_turn::allocates : exchange_turn::never;

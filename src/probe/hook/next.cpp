@@ -97,6 +97,19 @@ bool no_operator_replaced(const next_allocator& with) {
   return true;
 }
 
+constinit std::uint64_t allocator_start = 0;
+constinit std::uint64_t allocator_bytes = 0;
+
+// Not where the program itself has the allocator in it, which is all of the program.
+void find_allocator_code() {
+  dl_find_object object;
+  const bool is_library =
+      _dl_find_object(reinterpret_cast<void*>(next.malloc), &object) == 0 && object.dlfo_link_map->l_name[0] != 0;
+  if (!is_library || is_of_libc(reinterpret_cast<void*>(next.malloc))) return;
+  allocator_start = reinterpret_cast<std::uint64_t>(object.dlfo_map_start);
+  allocator_bytes = reinterpret_cast<std::uint64_t>(object.dlfo_map_end) - allocator_start;
+}
+
 }  // namespace
 
 bool find_next_allocator() {
@@ -119,7 +132,12 @@ bool find_next_allocator() {
   }
   found.glibc = chunk_sizes_agree(found);
   next = found;
+  find_allocator_code();
   return true;
+}
+
+bool in_next_allocator(std::uint64_t address) {
+  return address - allocator_start < allocator_bytes;
 }
 
 void* next_definition(const char* name) {

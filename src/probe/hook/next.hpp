@@ -37,6 +37,9 @@ void look_up_next(Function*& out, const char* name) {
   out = reinterpret_cast<Function*>(next_definition(name));
 }
 
+// Whether code at this address is that of an allocator which is not the C library's: what it maps is for its blocks.
+bool in_next_allocator(std::uint64_t address);
+
 bool in_one_object(const void* a, const void* b);
 // By address. __libc_malloc tells nothing: allocators define that, too.
 bool is_of_libc(const void* function);

@@ -56,7 +56,7 @@ HL_EXPORT void heapledger_pool_freed(wire::pool_counters*, const void*, std::uin
 
 HL_EXPORT void* heapledger_pool_watched(wire::pool_counters*, void* chunk, std::uint32_t site, std::size_t bytes,
                                         std::size_t capacity, std::size_t alignment) {
-  const std::uint32_t index = site_index(site);
+  const std::uint32_t index = site_index_of(site);
   if (index == 0) return nullptr;
   if (!is_suspect_site(index)) {
     look_at_watch();

@@ -26,6 +26,7 @@
 #include "probe/hook/late.hpp"
 #include "probe/hook/late_books.hpp"
 #include "probe/hook/lifetime.hpp"
+#include "probe/hook/mapping.hpp"
 #include "probe/hook/marker_api.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/options.hpp"
@@ -130,6 +131,7 @@ bool open_books(bool forked, bool in_event) {
   reset_errors();
   reset_markers();
   reset_lifetimes();
+  begin_mapping_books();
   modules.reset();
   reset_registry({chosen.depth_limit, chosen.stacks, state.attached});
   reset_scopes(!in_event);
@@ -232,9 +234,11 @@ HL_COLD void begin() {
   if (came_late()) {
     be_late();
     find_next_allocator();  // else whoever attaches is told
+    start_mapping();
     return set(stage::waiting);
   }
   if (!find_next_allocator()) __builtin_trap();
+  start_mapping();
   read_options(chosen);
   heed_options();
   if (!chosen.selected || !await_thread_ends() || !open_books(false, false)) {

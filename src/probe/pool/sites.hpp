@@ -13,7 +13,7 @@ namespace heapledger::probe {
 // Books a chunk on the stack that `own` walked last. The answer names it when the chunk is freed; 0: nowhere.
 std::uint32_t book_chunk(books& own, std::uint32_t kind, std::size_t bytes);
 // The site that an answer of book_chunk names, in the segment of now; 0: none of it.
-std::uint32_t site_index(std::uint32_t answer);
+std::uint32_t site_index_of(std::uint32_t answer);
 void book_chunk_free(std::uint32_t site, std::size_t bytes);
 
 // After a fork, with a new segment: chunks from before are the parent's, and counted no more.

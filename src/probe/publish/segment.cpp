@@ -24,13 +24,14 @@ struct capacities {
                 writers = 1u << 15, modules = 1u << 14, strings = 1u << 24, errors = 1u << 12, scopes = 1u << 12,
                 markers = 1u << 12, snapshots = 1u << 27, pool_kinds = 1u << 9, pools = 1u << 13, pool_sites = 1u << 17,
                 watch_suspects = wire::watch_suspect_capacity, watch_slots = wire::watch_slot_capacity,
-                watch_arms = wire::watch_arm_capacity, freers = 1u << 13;
+                watch_arms = wire::watch_arm_capacity, freers = 1u << 13, mapping_sites = 1u << 15, mappings = 1u << 17;
 
   // False: there is nothing left to halve.
   bool halve() {
     bool smaller = false;
-    for (std::uint64_t* count : {&nodes, &places, &accounts, &cells, &threads, &writers, &strings, &markers, &snapshots,
-                                 &pools, &pool_sites, &watch_suspects, &watch_slots, &watch_arms})
+    for (std::uint64_t* count :
+         {&nodes, &places, &accounts, &cells, &threads, &writers, &strings, &markers, &snapshots, &pools, &pool_sites,
+          &watch_suspects, &watch_slots, &watch_arms, &mapping_sites, &mappings})
       if (*count > 1024) {
         *count /= 2;
         smaller = true;
@@ -61,6 +62,8 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted, bo
   at = place(header.accounts, at, wanted.accounts, sizeof(wire::cell));
   at = place(header.account_keys, at, wanted.accounts, sizeof(wire::account_key));
   at = place(header.cells, at, wanted.cells, sizeof(wire::cell));
+  at = place(header.mapping_sites, at, wanted.mapping_sites, sizeof(wire::mapping_site));
+  at = place(header.mappings, at, wanted.mappings, sizeof(wire::mapping));
   at = place(header.watch_marks, at, wanted.accounts, sizeof(std::uint32_t));
   at = place(header.watch_suspects, at, wanted.watch_suspects, sizeof(wire::watch_suspect));
   at = place(header.watch_slots, at, wanted.watch_slots, sizeof(wire::watch_slot));
@@ -127,6 +130,8 @@ void each_table(const wire::segment_header& header, F f) {
   f(segment.writer_books, header.writer_books);
   f(segment.writer_lifetimes, header.writer_lifetimes);
   f(segment.account_lifetimes, header.account_lifetimes);
+  f(segment.mapping_sites, header.mapping_sites);
+  f(segment.mappings, header.mappings);
 }
 
 }  // namespace

@@ -58,6 +58,8 @@ struct segment_view {
   table<wire::writer_book> writer_books;
   table<wire::writer_lifetimes> writer_lifetimes;
   table<wire::account_lifetimes> account_lifetimes;
+  table<wire::mapping_site> mapping_sites;
+  table<wire::mapping> mappings;
 };
 
 HL_INTERNAL extern segment_view segment;

@@ -12,6 +12,7 @@ namespace heapledger::collect {
 namespace {
 
 constexpr std::size_t smaps_limit = std::size_t{256} << 20;
+constexpr std::uint32_t site_limit = 1u << 20;
 constexpr std::uint64_t usual_cost_share = 200;  // 1/200 of the time
 constexpr std::uint64_t rising_cost_share = 100;
 constexpr std::uint64_t resting_cost_share = 5000;
@@ -30,6 +31,7 @@ memory_map to_memory_map(const resident_parts& parts, const wire::segment_header
   map.file_bytes = parts.files;
   map.stack_bytes = parts.stacks;
   map.other_bytes = parts.other;
+  for (const auto bytes : parts.mapped) map.mapped_bytes += bytes;
   return map;
 }
 
@@ -42,14 +44,27 @@ bool memory_sampler::is_sorting_due(const resident_totals& resident, const quick
   return now_ns - sorted_ns_ >= sorting_cost_ns_ * share;
 }
 
+void memory_sampler::note_residency(const residency_by_site& now) {
+  residency_.resize(std::max(residency_.size(), now.size()));
+  for (std::size_t i = 0; i < residency_.size(); ++i) {
+    residency_[i].now = i < now.size() ? now[i].now : 0;
+    residency_[i].most = std::max(residency_[i].most, residency_[i].now);
+  }
+}
+
 bool memory_sampler::sort(const segment_file& segment, pid_t pid, const quick_totals& totals, std::uint64_t now_ns) {
   const std::uint64_t begin_ns = monotonic_ns();
+  resident_pages pages(pid);
+  mapped_by_program mapped{read_mapped_ranges(segment), &pages};
+  for (const auto& range : mapped.ranges)
+    mapped.residency.resize(std::max<std::size_t>(mapped.residency.size(), std::min(range.site, site_limit) + 1));
   const auto smaps = read_proc_file(fmt::format("/proc/{}/smaps", pid), smaps_limit);
   if (smaps.empty()) return false;
   auto in_stacks = guarded_stacks_of(pid, smaps);
   const auto waiting = stack_pointers_of(pid);
   in_stacks.insert(in_stacks.end(), waiting.begin(), waiting.end());
-  sorted_ = sort_mappings(smaps, segment, in_stacks);
+  sorted_ = sort_mappings(smaps, segment, in_stacks, &mapped);
+  note_residency(mapped.residency);
   sorting_cost_ns_ = monotonic_ns() - begin_ns;
   sorting_time_ns_ += sorting_cost_ns_;
   sorted_ns_ = now_ns;
@@ -66,8 +81,9 @@ memory_sampler::result memory_sampler::sample(const segment_file& segment, pid_t
   wire::segment_header header{};
   if (!segment.read_at(0, &header, sizeof header)) return result::unreadable;
   const auto start_ns = segment.header().start_monotonic_ns;
-  const auto parts =
-      sorts ? *sorted_ : brought_up_to(resident, *sorted_, static_cast<std::int64_t>(segment.resident_bytes()));
+  const auto parts = sorts ? *sorted_
+                           : brought_up_to(resident, *sorted_, static_cast<std::int64_t>(segment.resident_bytes()),
+                                           header.mapped_bytes);
   last_ = to_memory_map(parts, header, totals, static_cast<std::int64_t>(now_ns - std::min(now_ns, start_ns)));
   if (!peak_ || last_->live_bytes >= peak_->live_bytes) peak_ = last_;
   return result::sampled;

@@ -31,13 +31,17 @@ class memory_sampler {
 
   std::uint64_t sorting_time_ns() const { return sorting_time_ns_; }  // in all
   const std::optional<memory_map>& last() const { return last_; }
+  const residency_by_site& mapped_residency() const { return residency_; }
+  std::uint64_t sorted_ns() const { return sorted_ns_; }  // CLOCK_MONOTONIC; 0: never
   const std::optional<memory_map>& peak() const { return peak_; }
 
  private:
   bool is_sorting_due(const resident_totals& resident, const quick_totals& totals, std::uint64_t now_ns) const;
+  void note_residency(const residency_by_site& now);
   bool sort(const segment_file& segment, pid_t pid, const quick_totals& totals, std::uint64_t now_ns);
 
   std::optional<resident_parts> sorted_;
+  residency_by_site residency_;
   std::uint64_t sorted_ns_ = 0;
   std::uint64_t sorting_cost_ns_ = 0;  // of the last time
   std::uint64_t sorting_time_ns_ = 0;

@@ -9,6 +9,7 @@
 
 #include "tool/collect/process.hpp"
 #include "tool/collect/segment.hpp"
+#include "tool/collect/times.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::collect {
@@ -101,6 +102,8 @@ std::optional<profile> process_watch::collect() const {
                                  .rss_bytes = last ? last->rss_bytes : 0});
   }
   result.memory = memory_.last();
+  if (memory_.sorted_ns() != 0)
+    add_mapped_residency(segment, memory_.mapped_residency(), since_start(segment.header, memory_.sorted_ns()), result);
   const auto peak_bytes = result.totals().peak_bytes;
   if (memory_.peak() && memory_.peak()->live_bytes >= peak_bytes - peak_bytes / 5) result.memory_peak = memory_.peak();
   return result;

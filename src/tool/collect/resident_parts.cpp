@@ -25,14 +25,16 @@ bool is_probe_file(std::string_view name) {
 
 class sorter {
  public:
-  sorter(const segment_file& segment, const std::vector<std::uint64_t>& stack_pointers)
-      : segment_(segment), stack_pointers_(stack_pointers) {}
+  sorter(const segment_file& segment, const std::vector<std::uint64_t>& stack_pointers, mapped_by_program* mapped)
+      : segment_(segment), stack_pointers_(stack_pointers), mapped_(mapped) {}
 
   void add(const mapping& map, std::string_view details) {
     const auto rss = static_cast<std::int64_t>(detail_bytes(details, "Rss:"));
     parts_.rss += rss;
+    const std::int64_t own = rss == 0 ? 0 : mapped_bytes(map, rss);
+    parts_.mapped[static_cast<std::size_t>(kind_of(map))] += own;
     std::int64_t& part = part_of(map, details);
-    part += rss;
+    part += rss - own;
     const auto anonymous = static_cast<std::int64_t>(detail_bytes(details, "Anonymous:"));
     if (&part == &parts_.files) parts_.written_file_pages += anonymous;
     if (&part == &parts_.probe_library) parts_.written_library_pages += anonymous;
@@ -47,6 +49,31 @@ class sorter {
   }
 
  private:
+  // Of this mapping, what the program mapped itself.
+  std::int64_t mapped_bytes(const mapping& map, std::int64_t rss) {
+    if (mapped_ == nullptr) return 0;
+    const auto& ranges = mapped_->ranges;
+    auto range = std::lower_bound(ranges.begin(), ranges.end(), map.start,
+                                  [](const mapped_range& of, std::uint64_t start) { return of.end <= start; });
+    std::int64_t sum = 0;
+    for (; range != ranges.end() && range->start < map.end; ++range) {
+      const auto start = std::max(range->start, map.start), end = std::min(range->end, map.end);
+      const bool all = start == map.start && end == map.end;
+      const auto found = all ? rss : mapped_->pages->bytes_in(start, end).value_or(0);
+      const auto bytes = std::min(found, rss - sum);  // of a moment later: it may have grown meanwhile
+      if (range->site < mapped_->residency.size()) mapped_->residency[range->site].now += bytes;
+      sum += bytes;
+    }
+    return sum;
+  }
+  static wire::mapping_kind kind_of(const mapping& map) {
+    if (is_file(map)) return wire::mapping_kind::file;
+    return map.is_shared ? wire::mapping_kind::shared : wire::mapping_kind::anonymous;
+  }
+  static bool is_file(const mapping& map) {
+    return map.inode != 0 && !map.name.starts_with("/dev/zero") && !map.name.starts_with("/SYSV");
+  }
+
   std::int64_t& part_of(const mapping& map, std::string_view details) {
     if (maps_segment(map, segment_)) {
       parts_.has_segment = true;
@@ -59,7 +86,7 @@ class sorter {
     }
     if (map.name.starts_with("[stack")) return parts_.stacks;
     if (map.name == "[heap]") return parts_.heap;
-    if (map.inode != 0 && !map.name.starts_with("/dev/zero") && !map.name.starts_with("/SYSV")) return parts_.files;
+    if (is_file(map)) return parts_.files;
     const bool is_anonymous = map.name.empty() || map.name.starts_with("[anon:");
     if (!is_anonymous || map.is_shared) return parts_.other;
     if (is_thread_stack(map, details)) return parts_.stacks;
@@ -82,6 +109,7 @@ class sorter {
 
   const segment_file& segment_;
   const std::vector<std::uint64_t>& stack_pointers_;
+  mapped_by_program* const mapped_;
   resident_parts parts_;
   std::int64_t flagged_bytes_ = 0;
   bool has_named_memory_ = false;
@@ -92,8 +120,8 @@ class sorter {
 }  // namespace
 
 resident_parts sort_mappings(std::string_view smaps, const segment_file& segment,
-                             const std::vector<std::uint64_t>& stack_pointers) {
-  sorter parts(segment, stack_pointers);
+                             const std::vector<std::uint64_t>& stack_pointers, mapped_by_program* mapped) {
+  sorter parts(segment, stack_pointers, mapped);
   for_each_mapping(smaps, [&](const mapping& map, std::string_view details) { parts.add(map, details); });
   return parts.finish();
 }
@@ -142,17 +170,23 @@ std::optional<resident_totals> resident_totals_of(pid_t pid) {
   return totals.rss == 0 ? std::nullopt : std::optional(totals);  // none: a process that is ending
 }
 
-resident_parts brought_up_to(const resident_totals& now, const resident_parts& before, std::int64_t segment_bytes) {
+resident_parts brought_up_to(const resident_totals& now, const resident_parts& before, std::int64_t segment_bytes,
+                             const std::uint64_t (&mapped_now)[wire::mapping_kind_count]) {
   resident_parts parts = before;
   parts.rss = now.rss;
+  for (std::size_t kind = 0; kind < wire::mapping_kind_count; ++kind)
+    if (const auto most = static_cast<std::int64_t>(std::min<std::uint64_t>(mapped_now[kind], INT64_MAX));
+        parts.mapped[kind] > most)
+      parts.mapped[kind] = most;
+  const auto mapped = [&](wire::mapping_kind kind) { return parts.mapped[static_cast<std::size_t>(kind)]; };
   // On a disk instead of a memory file system, the segment's pages count as a file's.
   const bool segment_is_shared_memory = segment_bytes <= now.shared_memory;
   parts.segment = std::min(segment_bytes, segment_is_shared_memory ? now.shared_memory : now.file);
   parts.files = now.file - (segment_is_shared_memory ? 0 : parts.segment) + before.written_file_pages -
-                (before.probe_library - before.written_library_pages);
-  parts.other = now.shared_memory - (segment_is_shared_memory ? parts.segment : 0);
-  parts.heap =
-      now.anonymous - before.written_file_pages - before.written_library_pages - before.stacks - before.probe_memory;
+                (before.probe_library - before.written_library_pages) - mapped(wire::mapping_kind::file);
+  parts.other = now.shared_memory - (segment_is_shared_memory ? parts.segment : 0) - mapped(wire::mapping_kind::shared);
+  parts.heap = now.anonymous - before.written_file_pages - before.written_library_pages - before.stacks -
+               before.probe_memory - mapped(wire::mapping_kind::anonymous);
   return parts;
 }
 

@@ -12,6 +12,7 @@
 
 #include "tool/collect/books.hpp"
 #include "tool/collect/lifetimes.hpp"
+#include "tool/collect/mapped_memory.hpp"
 #include "tool/collect/markers.hpp"
 #include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
@@ -95,10 +96,13 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
     innermost.push_back(segment.account_keys[i].node);
   }
   for (const auto& site : segment.pool_sites) innermost.push_back(site.node);
+  for (const auto& site : segment.mapping_sites) innermost.push_back(site.node);
   scope_reader scopes(segment, to);
   scopes.add_freers(segment, to);
   const auto nodes = build_stack_tree(segment, std::move(innermost), to);
-  add_pools(segment, std::span(nodes).subspan(kept.size()), to);
+  const auto of_pools = std::span(nodes).subspan(kept.size());
+  add_pools(segment, of_pools, to);
+  add_mapped(segment, of_pools.subspan(segment.pool_sites.size()), to);
 
   // One account of a kind of scope and a stack stands for all of them: of scopes that lived at the same time, of blocks
   // that were moved out of a scope, and of threads that met the stack at the same moment.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "tool/collect/outside_markers.hpp"
 #include "tool/profile/error.hpp"
@@ -60,6 +61,8 @@ class checked_layout {
     add<wire::writer_book>("writers' books", header.writer_books, header.writer_count);
     add<wire::writer_lifetimes>("writers' lifetimes", header.writer_lifetimes, timed(header, header.writer_count));
     add<wire::account_lifetimes>("accounts' lifetimes", header.account_lifetimes, timed(header, header.account_count));
+    add<wire::mapping_site>("mapping sites", header.mapping_sites, header.mapping_site_count);
+    add<wire::mapping>("mappings", header.mappings, header.mapping_count);
     check_overlap();
     std::uint64_t total = 0;
     for (const auto& part : extents_) {
@@ -85,7 +88,9 @@ class checked_layout {
 
   void check_overlap() const {
     auto sorted = extents_;
-    std::sort(sorted.begin(), sorted.end(), [](const extent& a, const extent& b) { return a.offset < b.offset; });
+    std::sort(sorted.begin(), sorted.end(), [](const extent& a, const extent& b) {
+      return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);  // an empty one lies where the next begins
+    });
     for (std::size_t i = 1; i < sorted.size(); ++i)
       if (sorted[i - 1].offset + sorted[i - 1].bytes > sorted[i].offset)
         damaged(path_, fmt::format("regions of {} and {} overlap", sorted[i - 1].name, sorted[i].name));
@@ -224,6 +229,8 @@ segment_copy copy_segment(const segment_file& file) {
   copy.outside_markers = read_outside_markers(file);
   read_region(file, header.pool_sites, header.pool_site_count, copy.pool_sites);
   read_region(file, header.freers, header.freer_count, copy.freers);
+  read_region(file, header.mapping_sites, header.mapping_site_count, copy.mapping_sites);
+  read_region(file, header.mappings, header.mapping_count, copy.mappings);
   read_region(file, header.writer_books, header.writer_count, copy.writer_books);
   read_region(file, header.writer_lifetimes, timed(header, header.writer_count), copy.writer_lifetimes);
   read_region(file, header.account_lifetimes, timed(header, header.account_count), copy.account_lifetimes);

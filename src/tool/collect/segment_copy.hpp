@@ -70,6 +70,8 @@ struct segment_copy {
   std::vector<wire::writer_book> writer_books;             // as many as writers
   std::vector<wire::writer_lifetimes> writer_lifetimes;    // as many, or none: lives were not timed
   std::vector<wire::account_lifetimes> account_lifetimes;  // as many as accounts, or none
+  std::vector<wire::mapping_site> mapping_sites;
+  std::vector<wire::mapping> mappings;
   std::string strings;
   std::string snapshots;
   std::string outside_markers;  // the bytes of the file beside it (collect/markers.hpp)

@@ -182,6 +182,19 @@ void check_pools(const profile& p) {
   }
 }
 
+void check_mapped(const profile& p) {
+  constexpr auto most = static_cast<std::uint64_t>(max_bytes);
+  if (!p.mapped) return;
+  for (std::size_t i = 0; i < p.mapped->sites.size(); ++i) {
+    const auto& site = p.mapped->sites[i];
+    check_index(site.node, p.nodes.size(), "mapping site", i);
+    const bool sound = site.unmapped_bytes <= site.mapped_bytes && site.mapped_bytes <= most && site.calls <= most &&
+                       site.resident_bytes >= 0 && site.resident_bytes <= max_bytes && site.most_resident_bytes >= 0 &&
+                       site.most_resident_bytes <= max_bytes;
+    if (!sound) throw damage("the numbers of a mapping's stack are not possible");
+  }
+}
+
 void check_threads(const profile& p) {
   for (std::size_t i = 0; i < p.stacks.size(); ++i)
     check_optional_index(p.stacks[i].thread, p.threads.size(), "stack", i);
@@ -234,8 +247,8 @@ void check_numbers(const profile& p) {
     const memory_map& m = **map;
     check_values("the memory map", max_time_ns, {m.time_ns});
     check_values("the memory map", max_bytes,
-                 {m.rss_bytes, m.live_bytes, m.tag_bytes, m.profiler_bytes, m.allocator_bytes, m.file_bytes,
-                  m.stack_bytes, m.other_bytes});
+                 {m.rss_bytes, m.live_bytes, m.tag_bytes, m.profiler_bytes, m.allocator_bytes, m.mapped_bytes,
+                  m.file_bytes, m.stack_bytes, m.other_bytes});
   }
 }
 
@@ -250,6 +263,7 @@ void check(const profile& profile) {
   check_scope_timeline(profile);
   check_snapshots(profile);
   check_pools(profile);
+  check_mapped(profile);
   check_depths(profile);
   check_threads(profile);
   check_numbers(profile);

@@ -253,6 +253,30 @@ struct pool_info {
   bool operator==(const pool_info&) const = default;
 };
 
+// What one stack mapped itself, of one kind. Bytes are address space, in whole pages: how much of it is memory, only
+// what is resident says.
+struct mapped_site {
+  std::uint32_t node = 0;
+  std::string kind;  // anonymous, file, shared
+  std::uint64_t calls = 0;
+  std::uint64_t mapped_bytes = 0;
+  std::uint64_t unmapped_bytes = 0;  // by whoever
+  std::uint64_t ranges = 0;          // that are mapped now
+  std::int64_t resident_bytes = 0;
+  std::int64_t most_resident_bytes = 0;
+
+  std::uint64_t live_bytes() const { return mapped_bytes - unmapped_bytes; }
+  bool operator==(const mapped_site&) const = default;
+};
+
+// What the program mapped by mmap, beside what malloc gave: not its allocator, the loader or the C library.
+struct mapped_info {
+  std::uint64_t peak_bytes = 0;
+  std::optional<std::int64_t> seen_ns = {};  // since start: when resident bytes were looked at last
+  std::vector<mapped_site> sites;
+  bool operator==(const mapped_info&) const = default;
+};
+
 struct timeline_point {
   std::int64_t time_ns = 0;  // since start
   std::int64_t live_bytes = 0;
@@ -271,9 +295,9 @@ struct scope_moment {
 };
 
 // What the resident memory consists of, at one moment. The parts add up to rss_bytes:
-// live + tags + profiler + allocator + files + stacks + other. `allocator` is what anonymous memory holds beyond live
-// blocks and tags: slack, free lists, headers, and what the program itself maps; negative where live blocks were never
-// touched or are swapped out.
+// live + tags + profiler + allocator + mapped + files + stacks + other. `mapped` is what the program mapped itself and
+// is known by stack; `allocator` is what other anonymous memory holds beyond live blocks and tags: slack, free lists,
+// headers; negative where live blocks were never touched or are swapped out.
 struct memory_map {
   std::int64_t time_ns = 0;
   std::int64_t rss_bytes = 0;
@@ -284,6 +308,7 @@ struct memory_map {
   std::int64_t file_bytes = 0;
   std::int64_t stack_bytes = 0;
   std::int64_t other_bytes = 0;
+  std::int64_t mapped_bytes = 0;
   bool operator==(const memory_map&) const = default;
 };
 
@@ -394,6 +419,7 @@ struct profile {
   std::vector<stack_entry> stacks;
   std::vector<scope_info> scopes;  // parents before children
   std::vector<pool_info> pools;
+  std::optional<mapped_info> mapped;
   std::vector<freer_info> freers;
   std::vector<thread_info> threads;
   std::vector<thread_share> thread_shares;  // by rising stack; together never more than the stack's counters

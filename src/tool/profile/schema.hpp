@@ -156,6 +156,23 @@ void fields(auto& archive, is<pool_info> auto& p) {
   archive(13, p.sites);
 }
 
+void fields(auto& archive, is<mapped_site> auto& s) {
+  archive(1, s.node);
+  archive(2, s.kind);
+  archive(3, s.calls);
+  archive(4, s.mapped_bytes);
+  archive(5, s.unmapped_bytes);
+  archive(6, s.ranges);
+  archive(7, s.resident_bytes);
+  archive(8, s.most_resident_bytes);
+}
+
+void fields(auto& archive, is<mapped_info> auto& m) {
+  archive(1, m.peak_bytes);
+  archive(2, m.seen_ns);
+  archive(3, m.sites);
+}
+
 void fields(auto& archive, is<memory_map> auto& m) {
   archive(1, m.time_ns);
   archive(2, m.rss_bytes);
@@ -166,6 +183,7 @@ void fields(auto& archive, is<memory_map> auto& m) {
   archive(7, m.file_bytes);
   archive(8, m.stack_bytes);
   archive(9, m.other_bytes);
+  archive(10, m.mapped_bytes);
 }
 
 void fields(auto& archive, is<marker_info> auto& m) {
@@ -385,6 +403,7 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive.table(25, [&](auto& table) { columns(table, p.scope_timeline); });
   archive(26, p.lifetimes);
   archive.table(27, [&](auto& table) { columns(table, flat.life_rows); });
+  archive(28, p.mapped);
 }
 
 }  // namespace heapledger::format

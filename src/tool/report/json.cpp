@@ -42,6 +42,7 @@ class json_writer {
     write_left_out();
     write_scopes();
     write_pools();
+    write_mapped();
     write_freers();
     write_timeline();
     write_markers();
@@ -174,9 +175,9 @@ class json_writer {
     if (!map) return;
     add(R"("{}":{{"time":{},"rss_bytes":{},"live_bytes":{},"tag_bytes":{},"profiler_bytes":{},)", name,
         json_seconds(map->time_ns), map->rss_bytes, map->live_bytes, map->tag_bytes, map->profiler_bytes);
-    add(R"("allocator_bytes":{},"file_bytes":{},"stack_bytes":{},"other_bytes":{}}},)"
+    add(R"("allocator_bytes":{},"mapped_bytes":{},"file_bytes":{},"stack_bytes":{},"other_bytes":{}}},)"
         "\n",
-        map->allocator_bytes, map->file_bytes, map->stack_bytes, map->other_bytes);
+        map->allocator_bytes, map->mapped_bytes, map->file_bytes, map->stack_bytes, map->other_bytes);
   }
 
   std::vector<std::uint32_t> shown_stacks() const {
@@ -303,6 +304,22 @@ class json_writer {
       out_ += "}";
     });
     out_ += ",\n";
+  }
+
+  void write_mapped() {
+    if (!p_.mapped) return;
+    add(R"("mapped":{{"peak_bytes":{},)", p_.mapped->peak_bytes);
+    if (p_.mapped->seen_ns) add("\"seen\":{},", json_seconds(*p_.mapped->seen_ns));
+    write_list("stacks", p_.mapped->sites, [&](const mapped_site& site) {
+      add(R"({{"kind":{},"calls":{},"mapped_bytes":{},"unmapped_bytes":{},"live_bytes":{},"ranges":{},)",
+          json_string(site.kind), site.calls, site.mapped_bytes, site.unmapped_bytes, site.live_bytes(), site.ranges);
+      if (p_.mapped->seen_ns)
+        add(R"("resident_bytes":{},"most_resident_bytes":{},)", site.resident_bytes, site.most_resident_bytes);
+      out_ += "\"frames\":[";
+      out_ += frames_.of(site.node);
+      out_ += "]}";
+    });
+    out_ += "},\n";
   }
 
   void write_timeline() {

@@ -68,6 +68,8 @@ constexpr words losses[] = {
      "kept as a mark only, without its stacks, because there was no room for more."},
     {"pools_full", "pool or stack in a pool", "pools or stacks in pools",
      "could not be shown, because the table of pools was full; other totals are right."},
+    {"mappings_full", "range of addresses was", "ranges of addresses were",
+     "mapped by the program and not booked, because the table of them was full; malloc's totals are right."},
     {"lives_unknown", "free was", "frees were",
      "of a block whose time of birth is not known: the block was overwritten at its end, or there was no room; "
      "it is not in the histogram."},

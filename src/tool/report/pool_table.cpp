@@ -36,13 +36,7 @@ std::string used_of(const pool_info& pool) {
 // The stacks of pools, one pool after the other, as if they were all that the process did.
 class pool_stacks {
  public:
-  explicit pool_stacks(const profile& p) {
-    heap_.strings = p.strings;
-    heap_.frames = p.frames;
-    heap_.modules = p.modules;
-    heap_.locations = p.locations;
-    heap_.nodes = p.nodes;
-  }
+  explicit pool_stacks(const profile& p) : heap_(without_stacks(p)) {}
 
   void write(page& page, const pool_info& pool) {
     heap_.stacks.clear();

@@ -97,6 +97,16 @@ void write_left_out(page& page, const profile& p, const analyse::caller_tree& tr
 
 }  // namespace
 
+profile without_stacks(const profile& p) {
+  profile places;
+  places.strings = p.strings;
+  places.frames = p.frames;
+  places.modules = p.modules;
+  places.locations = p.locations;
+  places.nodes = p.nodes;
+  return places;
+}
+
 void write_sites(page& page, site_list& list, const site_section_options& options) {
   const profile& p = list.source();
   const auto total = static_cast<double>(shared_by_sites(list, options.by));
@@ -125,7 +135,8 @@ void write_sites(page& page, site_list& list, const site_section_options& option
                                             : depth_that_matters;
     const auto tree = analyse::build_callers(p, site, list.machinery(), tree_options);
 
-    page.line(fmt::format("{:3}. {}  {}", i + 1, percent_text(value, total), amount(p, site.count, options.by)),
+    page.line(fmt::format("{:3}. {}  {}", i + 1, percent_text(value, total),
+                          options.amount ? options.amount(site.count) : amount(p, site.count, options.by)),
               tone::bold);
     if (tree.nodes.empty()) {
       page.line(fmt::format("{}(allocations without a stack)", margin));

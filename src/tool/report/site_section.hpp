@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct site_section_options {
   std::size_t usual = 10;
   std::size_t depth = 0;  // 0: what matters
   bool full_recursion = false;
-  bool aside = false;  // not the list that the reader came for: less of each site
+  bool aside = false;                                       // not the list that the reader came for: less of each site
+  std::function<std::string(const counters&)> amount = {};  // other words than those of `by`
 };
 
 // Sites of one profile, found once and shown by several measures.
@@ -36,6 +38,9 @@ class site_list {
   analyse::machinery machinery_;
   std::vector<analyse::site> sites_;
 };
+
+// Whatever names places in code; for lists of other things than blocks.
+profile without_stacks(const profile& p);
 
 void write_sites(page& page, site_list& list, const site_section_options& options);
 

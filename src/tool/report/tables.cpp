@@ -82,11 +82,12 @@ struct memory_part {
   std::int64_t memory_map::*bytes;
 };
 
-constexpr std::array<memory_part, 7> memory_parts = {{
+constexpr std::array<memory_part, 8> memory_parts = {{
     {"live blocks", "as the program asked for them", &memory_map::live_bytes},
     {"tags", "what heapledger adds to blocks", &memory_map::tag_bytes},
     {"heapledger", "its tables in the process", &memory_map::profiler_bytes},
-    {"allocator, mmap", "free lists, rounding; own mappings", &memory_map::allocator_bytes},
+    {"allocator", "free lists, rounding", &memory_map::allocator_bytes},
+    {"mapped", "by the program itself (mmap)", &memory_map::mapped_bytes},
     {"files", "the program and its libraries", &memory_map::file_bytes},
     {"stacks", "of threads", &memory_map::stack_bytes},
     {"other", "shared memory", &memory_map::other_bytes},

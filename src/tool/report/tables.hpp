@@ -8,6 +8,7 @@ namespace heapledger::report {
 
 void write_scopes(page& page, const profile& p);
 void write_pools(page& page, const profile& p);
+void write_mapped(page& page, const profile& p);
 void write_threads(page& page, const profile& p);
 void write_sizes(page& page, const profile& p);
 void write_lifetimes(page& page, const profile& p);  // where blocks were timed

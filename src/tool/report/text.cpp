@@ -173,6 +173,7 @@ std::string text_report(const profile& p, const text_options& options) {
   write_scopes(page, p);
   write_markers(page, p, options.file);
   write_pools(page, p);
+  write_mapped(page, p);
   write_threads(page, p);
   write_sizes(page, p);
   write_lifetimes(page, p);

@@ -38,6 +38,7 @@ export interface MemoryMap {
   tag_bytes: number;
   profiler_bytes: number;
   allocator_bytes: number;
+  mapped_bytes: number;
   file_bytes: number;
   stack_bytes: number;
   other_bytes: number;

@@ -14,7 +14,8 @@ interface Part {
 
 const parts: Part[] = [
   { key: "live_bytes", name: "live blocks", meaning: "as the program asked for them", colour: "var(--accent)" },
-  { key: "allocator_bytes", name: "allocator, mmap", meaning: "free lists, rounding; the program's own mappings", colour: "#c98b2b" },
+  { key: "allocator_bytes", name: "allocator", meaning: "free lists, rounding", colour: "#c98b2b" },
+  { key: "mapped_bytes", name: "mapped", meaning: "by the program itself (mmap)", colour: "#a3a23c" },
   { key: "file_bytes", name: "files", meaning: "the program and its libraries", colour: "#4f9e87" },
   { key: "stack_bytes", name: "stacks", meaning: "of threads", colour: "#b06fa8" },
   { key: "other_bytes", name: "other", meaning: "shared memory", colour: "#8a94a3" },

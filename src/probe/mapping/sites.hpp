@@ -1,0 +1,18 @@
+// Which stacks mapped memory, and how much.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "probe/account/books.hpp"
+
+namespace heapledger::probe {
+
+// Counts a call from the stack that `own` walked last; the site is to be put into the ranges. 0: there is no room.
+std::uint32_t book_mapping(books& own, wire::mapping_kind kind);
+
+void forget_mapping_sites();  // with a new segment
+// Code was unloaded: the same addresses will mean other stacks.
+void forget_mapping_paths();
+
+}  // namespace heapledger::probe

@@ -1,0 +1,123 @@
+#include "tool/collect/mapped_memory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace heapledger::collect {
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t address_limit = std::uint64_t{1} << 47;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 58;
+constexpr std::uint64_t pages_per_look = std::uint64_t{4} << 20;  // 16 GiB
+constexpr std::size_t range_limit = std::size_t{1} << 20;
+
+bool is_possible(const wire::mapping& range) {
+  return range.bytes != 0 && range.start % page_bytes == 0 && range.bytes % page_bytes == 0 &&
+         range.start < address_limit && range.bytes <= address_limit - range.start;
+}
+
+const char* name_of(wire::mapping_kind kind) {
+  switch (kind) {
+    case wire::mapping_kind::anonymous:
+      return "anonymous";
+    case wire::mapping_kind::file:
+      return "file";
+    case wire::mapping_kind::shared:
+      return "shared";
+    case wire::mapping_kind::count:
+      break;
+  }
+  return nullptr;
+}
+
+bool is_shown(const wire::mapping_site& site) {
+  return name_of(site.kind) != nullptr && site.mapped_bytes != 0 && site.mapped_bytes <= most_bytes &&
+         site.unmapped_bytes <= site.mapped_bytes;
+}
+
+}  // namespace
+
+std::vector<mapped_range> read_mapped_ranges(const segment_file& segment) {
+  std::uint32_t count = 0;
+  if (!segment.read_at(offsetof(wire::segment_header, mapping_count), &count, sizeof count)) return {};
+  const auto& region = segment.header().mappings;
+  std::vector<wire::mapping> read(std::min<std::uint64_t>({count, region.capacity, range_limit}));
+  if (!segment.read_at(region.offset, read.data(), read.size() * sizeof read[0])) return {};
+  std::vector<mapped_range> ranges;
+  for (const auto& range : read)
+    if (is_possible(range)) ranges.push_back({range.start, range.start + range.bytes, range.site});
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+  // The program may have moved on while they were read.
+  std::uint64_t end = 0;
+  std::erase_if(ranges, [&](const mapped_range& range) {
+    if (range.start < end) return true;
+    end = range.end;
+    return false;
+  });
+  return ranges;
+}
+
+resident_pages::resident_pages(pid_t pid)
+    : pages_(::open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC)), pages_left_(pages_per_look) {}
+
+std::optional<std::int64_t> resident_pages::bytes_in(std::uint64_t start, std::uint64_t end) {
+  constexpr std::uint64_t is_present = std::uint64_t{1} << 63;
+  std::array<std::uint64_t, 8192> entries;
+  const std::uint64_t pages = (end - start) / page_bytes;
+  if (pages > pages_left_) return std::nullopt;
+  pages_left_ -= pages;
+  std::int64_t present = 0;
+  for (std::uint64_t at = start / page_bytes; at < end / page_bytes;) {
+    const std::size_t wanted = std::min<std::uint64_t>(entries.size(), end / page_bytes - at);
+    const auto got =
+        ::pread(pages_.get(), entries.data(), wanted * sizeof entries[0], static_cast<off_t>(at * sizeof entries[0]));
+    if (got <= 0) return std::nullopt;
+    const auto read = static_cast<std::size_t>(got) / sizeof entries[0];
+    present += std::count_if(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(read),
+                             [](std::uint64_t entry) { return (entry & is_present) != 0; });
+    at += read;
+  }
+  return present * static_cast<std::int64_t>(page_bytes);
+}
+
+void add_mapped(const segment_copy& segment, std::span<const std::uint32_t> nodes, profile& to) {
+  mapped_info info;
+  std::vector<std::uint64_t> ranges(segment.mapping_sites.size());
+  for (const auto& range : segment.mappings)
+    if (is_possible(range) && range.site < ranges.size()) ++ranges[range.site];
+  for (std::size_t i = 0; i < segment.mapping_sites.size(); ++i) {
+    const auto& site = segment.mapping_sites[i];
+    if (!is_shown(site)) continue;
+    info.sites.push_back({.node = nodes[i],
+                          .kind = name_of(site.kind),
+                          .calls = std::min(site.calls, most_bytes),
+                          .mapped_bytes = site.mapped_bytes,
+                          .unmapped_bytes = site.unmapped_bytes,
+                          .ranges = ranges[i]});
+  }
+  if (info.sites.empty()) return;
+  info.peak_bytes = std::min(segment.header.mapped_peak_bytes, most_bytes);
+  to.mapped = std::move(info);
+}
+
+void add_mapped_residency(const segment_copy& segment, const residency_by_site& residency, std::int64_t seen_ns,
+                          profile& to) {
+  if (!to.mapped) return;
+  to.mapped->seen_ns = seen_ns;
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < segment.mapping_sites.size() && shown < to.mapped->sites.size(); ++i) {
+    if (!is_shown(segment.mapping_sites[i])) continue;
+    auto& site = to.mapped->sites[shown++];
+    if (i >= residency.size()) continue;
+    site.resident_bytes = residency[i].now;
+    site.most_resident_bytes = residency[i].most;
+  }
+}
+
+}  // namespace heapledger::collect

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tool/report/site_section.hpp"
+#include "tool/report/tables.hpp"
+#include "tool/report/units.hpp"
+
+namespace heapledger::report {
+namespace {
+
+constexpr std::size_t sites_shown = 5;
+
+std::string amount(const counters& count, bool seen) {
+  const std::string mapped = fmt::format("{} mapped in {}; {}", bytes_text(count.peak_bytes),
+                                         counted(static_cast<std::uint64_t>(count.live_blocks()), "range", "ranges"),
+                                         counted(count.allocations, "call", "calls"));
+  return seen ? fmt::format("{} resident at most; {}", bytes_text(count.live_bytes()), mapped) : mapped;
+}
+
+// As if the mappings were all that the process did: what is live is what was resident at most, and the bytes at the
+// peak are the addresses that are mapped now.
+profile as_heap(const profile& p) {
+  profile heap = without_stacks(p);
+  for (const auto& site : p.mapped->sites)
+    heap.stacks.push_back({.id = static_cast<std::uint32_t>(heap.stacks.size()),
+                           .node = site.node,
+                           .scope = {},
+                           .count = {.allocations = std::max(site.calls, site.ranges),
+                                     .allocated_bytes = static_cast<std::uint64_t>(site.most_resident_bytes),
+                                     .frees = std::max(site.calls, site.ranges) - site.ranges,
+                                     .peak_bytes = static_cast<std::int64_t>(site.live_bytes())}});
+  return heap;
+}
+
+}  // namespace
+
+void write_mapped(page& page, const profile& p) {
+  if (!p.mapped) return;
+  const profile heap = as_heap(p);
+  const counters all = heap.totals();
+  const bool seen = p.mapped->seen_ns.has_value();
+  const bool any_resident = all.live_bytes() > 0;
+  std::int64_t resident = 0, of_files = 0, shared = 0;
+  for (const auto& site : p.mapped->sites) {
+    resident += site.resident_bytes;
+    if (site.kind == "file") of_files += site.resident_bytes;
+    if (site.kind == "shared") shared += site.resident_bytes;
+  }
+  page.heading(seen ? fmt::format("Mapped by the program itself (mmap): {} resident at {}", bytes_text(resident),
+                                  seconds_text(*p.mapped->seen_ns))
+                    : std::string("Mapped by the program itself (mmap)"));
+  const auto part = [](std::int64_t bytes, const char* what) {
+    return bytes == 0 ? std::string() : fmt::format("; of what is resident {} {}", bytes_text(bytes), what);
+  };
+  page.paragraph(
+      fmt::format(
+          "{} at most {} at a time, and {} {}{}{}. Apart from what the stacks above tell of, and without what malloc "
+          "maps for its blocks.",
+          all.allocations == 1 ? "1 call mapped" : fmt::format("{} calls mapped", count_text(all.allocations)),
+          bytes_text(p.mapped->peak_bytes), bytes_text(all.peak_bytes),
+          p.process.ended == ending::running ? "now" : "at the end", part(of_files, "are of files"),
+          part(shared, "are shared memory")),
+      2, tone::faint);
+  site_list list(heap);
+  site_section_options options;
+  options.by = any_resident ? analyse::measure::live : analyse::measure::peak;
+  options.top = sites_shown;
+  options.usual = sites_shown;
+  options.aside = true;
+  options.amount = [seen](const counters& count) { return amount(count, seen); };
+  if (any_resident || all.peak_bytes > 0) write_sites(page, list, options);
+}
+
+}  // namespace heapledger::report
