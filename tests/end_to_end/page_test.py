@@ -60,6 +60,9 @@ class Page(ledger.Case):
     def test_pools(self):
         self.assert_page_tells(self.profile([ledger.program("pools"), "sited"]).files[0])
 
+    def test_mapped(self):
+        self.assert_page_tells(self.profile([ledger.program("mapped"), "threads"]).files[0])
+
     def test_hostile_names(self):
         profile = self.path("hostile.hlp")
         done = ledger.execute([os.path.join(os.path.dirname(ledger.BIN), "write_hostile_profile"), profile])

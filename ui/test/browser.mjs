@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { growthIsTheDifference } from "./browser_compared.mjs";
-import { everyViewShows, leaksAreTold, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
+import { everyViewShows, leaksAreTold, mappingsAreTold, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
 
 const [file, ...reportFiles] = process.argv.slice(2);
 const address = pathToFileURL(file).href;
@@ -230,6 +230,7 @@ try {
   await everyViewShows(opened);
   await sizesAndLivesAreTold(opened);
   if (report.pools) await poolsAreTold(opened);
+  if (report.mapped) await mappingsAreTold(opened);
   assert.equal((await page.$("[data-view=leaks]")) !== null, leaks !== undefined, "a view of leaks");
   if (leaks) await leaksAreTold({ ...opened, leaks });
   await nothingWasInjected();

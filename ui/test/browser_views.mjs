@@ -39,6 +39,22 @@ export async function poolsAreTold({ page, settled, report }) {
   }
 }
 
+export async function mappingsAreTold({ page, settled, report }) {
+  await page.click("[data-view=memory]");
+  await settled();
+  const cards = await page.$$eval("main .card", (all) => all.map((card) => card.textContent));
+  assert.equal(cards.length, report.mapped.stacks.length);
+  assert.ok(!cards.some(hasHidden), "hidden characters");
+  const most = (stack) => (report.mapped.seen === undefined ? stack.live_bytes : stack.most_resident_bytes);
+  const told = [...report.mapped.stacks].sort((a, b) => most(b) - most(a));
+  told.forEach((stack, i) => {
+    for (const words of [`${stack.ranges.toLocaleString("en-US")} range`, `${stack.calls.toLocaleString("en-US")} call`])
+      assert.ok(cards[i].includes(words), `${words} is not in: ${cards[i]}`);
+    const plain = stack.frames.find((frame) => isPlain(frame.function));
+    if (plain) assert.ok(cards[i].includes(plain.function), plain.function);
+  });
+}
+
 // `leaks`: what `heapledger leaks --json` says. Each is a card, in the same order, with its numbers and its stack.
 export async function leaksAreTold({ page, settled, leaks }) {
   await page.click("[data-view=leaks]");

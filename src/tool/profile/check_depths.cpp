@@ -40,6 +40,8 @@ void check_depths(const profile& p) {
   for (const auto& stack : p.stacks) frames.add(stack.node);
   for (const auto& pool : p.pools)
     for (const auto& site : pool.sites) frames.add(site.node);
+  if (p.mapped)
+    for (const auto& site : p.mapped->sites) frames.add(site.node);
 }
 
 }  // namespace heapledger::format

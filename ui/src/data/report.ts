@@ -105,6 +105,16 @@ export interface Pool {
   stacks: { allocations: number; frees: number; allocated_bytes: number; freed_bytes: number; live_bytes: number; frames: JsonFrame[] }[];
 }
 
+// What the program mapped itself, by mmap. Bytes are addresses, but for the resident ones.
+export interface Mapped {
+  peak_bytes: number;
+  seen?: number; // when resident bytes were looked at last
+  stacks: {
+    kind: string; calls: number; mapped_bytes: number; unmapped_bytes: number; live_bytes: number; ranges: number;
+    resident_bytes?: number; most_resident_bytes?: number; frames: JsonFrame[];
+  }[];
+}
+
 // `heapledger leaks --json`.
 export interface Leak {
   stack?: number; // or, of chunks of a pool:
@@ -157,6 +167,7 @@ export interface Report {
   memory_peak?: MemoryMap;
   scopes?: ScopeRow[];
   pools?: Pool[];
+  mapped?: Mapped;
   timeline: TimelinePoint[];
   errors: { kind: string; count: number; stack: number }[];
   markers?: { time: number; name: string }[];

@@ -2,8 +2,11 @@
 import type { Context, Page } from "../app/context";
 import type { MemoryMap } from "../data/report";
 import type { Profile } from "../model/profile";
-import { bytesText, exactText, percentText, secondsText } from "../model/text";
-import { el } from "./dom";
+import { bytesText, counted, countText, exactText, percentText, secondsText } from "../model/text";
+import { add, el, type Child } from "./dom";
+import { stackCard } from "./json_stacks";
+
+const mostMappings = 20;
 
 interface Part {
   key: keyof MemoryMap;
@@ -62,6 +65,24 @@ export class MemoryBars {
   }
 }
 
+function mappings(profile: Profile): Child[] {
+  const { mapped } = profile.report;
+  if (!mapped) return [];
+  type Row = typeof mapped.stacks[number];
+  const most = (row: Row): number => (mapped.seen === undefined ? row.live_bytes : row.most_resident_bytes ?? 0);
+  const sum = (of: (row: Row) => number): number => mapped.stacks.reduce((all, row) => all + of(row), 0);
+  const rows = [...mapped.stacks].sort((a, b) => most(b) - most(a));
+  const seen = mapped.seen === undefined ? "" : `${bytesText(sum((row) => row.resident_bytes ?? 0))} were resident at ${secondsText(mapped.seen)}. `;
+  return [
+    el("h2", {}, "What the program mapped itself (mmap)"),
+    el("p", { class: "soft" }, `${seen}At most ${bytesText(mapped.peak_bytes)} of addresses were mapped at a time. What malloc maps for its blocks is not in it.`),
+    ...rows.slice(0, mostMappings).map((row) => stackCard(`${percentText(most(row), sum(most))}  ${mapped.seen === undefined ? ""
+      : `${bytesText(most(row))} resident at most, `}${bytesText(row.live_bytes)} mapped in ${counted(row.ranges, "range")}, ${counted(row.calls, "call")}${
+      row.kind === "anonymous" ? "" : ` (${row.kind})`}`, row.frames)),
+    rows.length > mostMappings ? el("p", { class: "soft" }, `${countText(rows.length - mostMappings)} more stacks: heapledger report --json`) : null,
+  ];
+}
+
 export class MemoryPage implements Page {
   readonly element = el("section", { class: "page scroll memory" });
 
@@ -76,7 +97,10 @@ export class MemoryPage implements Page {
         ...maps.slice(0, 1).map(([, map]) => el("td", { class: "right" }, percentText(of(map), map.rss_bytes))),
         el("td", { class: "soft meaning" }, meaning));
     const unexplained = (map: MemoryMap): number => map.rss_bytes - parts.reduce((sum, part) => sum + map[part.key], 0);
-    if (maps.length === 0) return;
+    if (maps.length === 0) {
+      add(this.element, ...mappings(profile));
+      return;
+    }
     this.element.append(el("table", { class: "plain" },
       el("thead", {}, el("tr", {}, el("th"), ...maps.map(([title]) => el("th", { class: "right" }, title)), el("th"), el("th"))),
       el("tbody", {}, ...parts.map((part) => row(part.name, part.meaning, (map) => map[part.key])),
@@ -85,6 +109,7 @@ export class MemoryPage implements Page {
     if (maps.some(([, map]) => map.allocator_bytes < 0)) {
       this.element.append(el("p", { class: "soft" }, "The allocator's row is below zero where live blocks were never written to, or are swapped out."));
     }
+    add(this.element, ...mappings(profile));
   }
 
   update(): void {}

@@ -3,6 +3,7 @@ import type { Context, Page } from "../app/context";
 import type { JsonFrame, Pool } from "../data/report";
 import { bytesText, countText, counted, percentText } from "../model/text";
 import { bar, el, fill, type Child } from "./dom";
+import { stackCard } from "./json_stacks";
 import { amount, table } from "./small_pages";
 
 const mostPools = 200;
@@ -15,33 +16,14 @@ function callers(frames: JsonFrame[]): JsonFrame[] {
   return first < 0 ? frames : frames.slice(first);
 }
 
-// Without parameters and what fills templates.
-function brief(name: string): string {
-  let short = name.replaceAll("(anonymous namespace)::", "");
-  for (let before = ""; before !== short; ) {
-    before = short;
-    short = short.replace(/<[^<>]*>|(?<!^)(?<! )\([^()]*\)/g, "");
-  }
-  return short.split(" ").pop() ?? name;
-}
-
-function frameItem(frame: JsonFrame): HTMLElement {
-  const file = frame.file && `${frame.file}${frame.line ? `:${frame.line}` : ""}`;
-  return el("li", {}, el("div", {}, frame.function ?? `${frame.module ?? "?"}+${frame.address}`,
-    el("small", {}, [file, frame.module, frame.inlined ? "inlined" : ""].filter(Boolean).join(" · "))));
-}
-
 function stacks(pool: Pool): Child[] {
   const live = pool.stacks.some((stack) => stack.live_bytes > 0);
   const weight = (stack: Pool["stacks"][number]): number => (live ? stack.live_bytes : stack.allocated_bytes);
   const all = pool.stacks.reduce((sum, stack) => sum + weight(stack), 0);
   const rows = [...pool.stacks].sort((a, b) => weight(b) - weight(a));
   return [
-    ...rows.slice(0, mostStacks).map((stack) => el("details", { class: "card" },
-      el("summary", {}, `${percentText(weight(stack), all)}  ${bytesText(weight(stack))} ${live ? "in use in " + counted(stack.allocations - stack.frees, "chunk")
-        : "in " + counted(stack.allocations, "allocation")}`,
-        el("small", { class: "soft" }, "  " + callers(stack.frames).slice(0, 3).map((frame) => (frame.function ? brief(frame.function) : frame.module ?? "?")).join(" ← "))),
-      el("ol", { class: "stack" }, ...callers(stack.frames).map(frameItem)))),
+    ...rows.slice(0, mostStacks).map((stack) => stackCard(`${percentText(weight(stack), all)}  ${bytesText(weight(stack))} ${live
+      ? "in use in " + counted(stack.allocations - stack.frees, "chunk") : "in " + counted(stack.allocations, "allocation")}`, callers(stack.frames))),
     rows.length > mostStacks ? el("p", { class: "soft" }, `${countText(rows.length - mostStacks)} more stacks: heapledger report --json`) : null,
   ];
 }
