@@ -12,6 +12,15 @@ import ledger
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 ALLOCATES = "import sys, time\nkept = []\nprint('on', flush=True)\nfor line in sys.stdin:\n    kept += [bytearray(100_000) for _ in range(int(line))]\n    print(len(kept), flush=True)\n"
 
+MAPS = """import mmap, sys
+kept = [mmap.mmap(-1, 1 << 20)]
+print('on', flush=True)
+for line in sys.stdin:
+    if int(line) != 0: kept.append(mmap.mmap(-1, int(line)))
+    else: kept.pop(0).close()
+    print(len(kept), flush=True)
+"""
+
 
 def probe_can_attach():
     with open(ledger.PROBE, "rb") as file:
@@ -30,8 +39,8 @@ class Attached(ledger.Case):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
-    def program(self):
-        process = self.start("python3", "-c", ALLOCATES)
+    def program(self, text=ALLOCATES):
+        process = self.start("python3", "-c", text)
         self.assertEqual(process.stdout.readline(), b"on\n")
         return process
 
@@ -102,6 +111,28 @@ class Programs(Attached):
         self.assertEqual(again.status, 125)
         self.assertIn(b"is not under heapledger", again.err)
         self.assert_goes_on(process, 3)
+
+    def test_mappings(self):
+        """What was mapped before is not in the books, nor is it missed when it goes; nor what is mapped afterwards."""
+        process = self.program(MAPS)
+        tool = self.attach(process)
+        for words, kept in ((2 << 20, 2), (3 << 20, 3), (0, 2), (0, 1)):
+            self.assertEqual(self.allocate(process, words), kept)
+        self.detach(process)
+        self.assertEqual(self.finish(tool)[0], 0)
+        self.assertEqual(self.allocate(process, 7 << 20), 2)
+        self.assertEqual(self.allocate(process, 0), 1)
+        shared = [s for s in ledger.report(self.path("out.hlp"))["mapped"]["stacks"] if s["kind"] == "shared"]
+        self.assertEqual([ledger.total(shared, key) for key in ("calls", "mapped_bytes", "live_bytes")], [2, 5 << 20, 3 << 20])
+        tool = self.attach(process, "-f")
+        self.assertEqual(self.allocate(process, 4 << 20), 2)
+        self.assertEqual(self.allocate(process, 0), 1)
+        self.detach(process)
+        self.assertEqual(self.finish(tool)[0], 0)
+        shared = [s for s in ledger.report(self.path("out.hlp"))["mapped"]["stacks"] if s["kind"] == "shared"]
+        self.assertEqual([ledger.total(shared, key) for key in ("calls", "mapped_bytes", "live_bytes")], [1, 4 << 20, 4 << 20])
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
 
     def test_again(self):
         """With books of its own; what happened in between is in neither."""

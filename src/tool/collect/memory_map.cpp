@@ -15,6 +15,7 @@ constexpr std::size_t smaps_limit = std::size_t{256} << 20;
 constexpr std::uint32_t site_limit = 1u << 20;
 constexpr std::uint64_t usual_cost_share = 200;  // 1/200 of the time
 constexpr std::uint64_t rising_cost_share = 100;
+constexpr std::uint64_t growing_cost_share = 20;
 constexpr std::uint64_t resting_cost_share = 5000;
 
 }  // namespace
@@ -40,7 +41,9 @@ bool memory_sampler::is_sorting_due(const resident_totals& resident, const quick
   if (!sorted_) return true;
   const bool rises = totals.live_bytes() > sorted_live_bytes_ + sorted_live_bytes_ / 4;
   const bool rests = std::abs(resident.rss - sorted_->rss) <= sorted_->rss / 64;
-  const auto share = rises ? rising_cost_share : rests ? resting_cost_share : usual_cost_share;
+  // Whose new memory is that? It cannot be asked often: each time there is half as much again.
+  const bool grows = resident.rss > sorted_->rss + sorted_->rss / 2;
+  const auto share = grows ? growing_cost_share : rises ? rising_cost_share : rests ? resting_cost_share : usual_cost_share;
   return now_ns - sorted_ns_ >= sorting_cost_ns_ * share;
 }
 
