@@ -71,6 +71,26 @@ class Mapped(ledger.Case):
         self.assert_told(parent, done.out)
         self.assertEqual(mapped_by(child), {"map_a": 0, "map_b": 2 * mmap.PAGESIZE, "map_c": 0})
 
+    def test_full(self):
+        alone = ledger.execute([ledger.program("mapped"), "full"])
+        if alone.status == 77:
+            self.skipTest("more mappings are allowed than are worth making")
+        self.assertEqual(alone.status, 0, alone)
+        done = self.checked("full")
+        self.assert_told(done.report, done.out)
+        self.assertNotIn("mappings_full", done.report["profiler"]["losses"])
+
+    def test_steady(self):
+        done = self.checked("steady")
+        self.assert_told(done.report, done.out)
+        self.assertEqual(done.report["profiler"]["losses"], {})
+
+    def test_kinds(self):
+        r = self.checked("kinds").report
+        page = mmap.PAGESIZE
+        self.assertEqual(sorted((s["kind"], s["calls"], s["live_bytes"]) for s in r["mapped"]["stacks"]),
+                         [("anonymous", 1, page), ("file", 2, 7 * page), ("shared", 1, 2 * page)])
+
     def test_handlers(self):
         done = self.checked("handlers")
         self.assert_told(done.report, done.out)

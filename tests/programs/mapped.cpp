@@ -175,7 +175,72 @@ void forks() {
   } else {
     waitpid(quick, &status, 0);
   }
-  tell(15 * page, 0, 0);
+  expect(munmap(area + page, 14 * page) == 0, "munmap");
+  tell(page, 0, 0);
+}
+
+// No more mappings than the kernel allows: neither another one, nor a hole in one.
+void full() {
+  std::size_t most = 0;
+  if (FILE* const file = std::fopen("/proc/sys/vm/max_map_count", "r")) {
+    expect(std::fscanf(file, "%zu", &most) == 1, "max_map_count");
+    std::fclose(file);
+  }
+  if (most > 100'000) std::exit(77);
+  char* const whole = map_a(nullptr, 8 * page);
+  std::size_t b = 0;
+  // Neighbours that may be read and such that may be written do not become one mapping.
+  for (std::size_t i = 0; i < most; ++i) {
+    char* const one = i % 2 != 0 ? map_a(nullptr, page) : map_b(nullptr, page);
+    if (one == MAP_FAILED) break;
+    b += page;
+  }
+  expect(errno == ENOMEM && b > most / 2 * page, "as many as there may be");
+  const std::size_t of_a = b / page / 2 * page;
+  expect(munmap(whole + 2 * page, page) == -1 && errno == ENOMEM, "a hole");
+  expect(map_c(whole, 2 * page, 4 * page, MREMAP_MAYMOVE) == MAP_FAILED && errno == ENOMEM, "a part moved");
+  tell(of_a + 8 * page, b - of_a, 0);
+}
+
+// The same place maps and unmaps for ever, in pieces.
+void steady() {
+  char* const area = map_a(nullptr, 8 * page);
+  for (int i = 0; i < 150'000; ++i) {
+    expect(map_a(area + 2 * page, 2 * page, MAP_FIXED) != MAP_FAILED, "mmap");
+    expect(munmap(area + 3 * page, page) == 0, "munmap");
+  }
+  tell(7 * page, 0, 0);
+}
+
+// One place in code that maps all kinds.
+void kinds() {
+  const int file = memfd_create("mapped", 0);
+  expect(ftruncate(file, 3 * page) == 0, "ftruncate");
+  const int flags[] = {MAP_PRIVATE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS, MAP_PRIVATE, MAP_SHARED};
+  for (int which = 0; which < 4; ++which)
+    expect(mmap(nullptr, (1 + static_cast<std::size_t>(which)) * page, PROT_READ, flags[which], which < 2 ? -1 : file,
+                0) != MAP_FAILED,
+           "mmap");
+}
+
+// Does what it is told: a letter and a number of bytes each line.
+void talk() {
+  std::vector<std::pair<char*, std::size_t>> kept = {{map_a(nullptr, 1 << 20), 1 << 20}};
+  std::printf("on\n");
+  std::fflush(stdout);
+  char what;
+  std::size_t bytes;
+  while (std::scanf(" %c %zu", &what, &bytes) == 2) {
+    const auto first = kept.front();
+    if (what == 'c' || what == 'u') kept.erase(kept.begin());
+    if (what == 'a') kept.emplace_back(map_a(nullptr, bytes), bytes);
+    if (what == 'b') kept.emplace_back(map_b(nullptr, bytes), bytes);
+    if (what == 'c') kept.emplace_back(map_c(first.first, first.second, bytes, MREMAP_MAYMOVE), bytes);
+    if (what == 'u') expect(munmap(first.first, first.second) == 0, "munmap");
+    for (const auto& [at, size] : kept) expect(at != MAP_FAILED, "mapped");
+    std::printf("%zu\n", kept.size());
+    std::fflush(stdout);
+  }
 }
 
 volatile sig_atomic_t handled = 0;
@@ -218,6 +283,10 @@ int main(int argc, char** argv) {
   if (std::strcmp(mode, "failures") == 0) failures();
   if (std::strcmp(mode, "forks") == 0) forks();
   if (std::strcmp(mode, "handlers") == 0) handlers();
+  if (std::strcmp(mode, "full") == 0) full();
+  if (std::strcmp(mode, "steady") == 0) steady();
+  if (std::strcmp(mode, "kinds") == 0) kinds();
+  if (std::strcmp(mode, "talk") == 0) talk();
   if (std::strcmp(mode, "killed") == 0) {
     pieces(2);
     raise(SIGKILL);

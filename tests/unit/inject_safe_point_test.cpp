@@ -33,6 +33,9 @@ TEST(inject_safe_point, a_wait_of_the_program) {
   EXPECT_EQ(judge({libc("clock_nanosleep"), libc("nanosleep"), libc("sleep"), program()}), "");
   EXPECT_EQ(judge({libc("epoll_wait"), in(code_kind::generated), program()}), "");
   EXPECT_EQ(judge({libc("read"), libc("_IO_file_underflow"), libc(), libc("fgets"), program()}), "");
+  EXPECT_EQ(
+      judge({libc("read"), libc("_IO_file_underflow"), libc("__uflow"), libc(), libc("__isoc99_scanf"), program()}),
+      "");
 }
 
 TEST(inject_safe_point, code_of_the_program) {

@@ -172,9 +172,7 @@ wire::mapping_kind kind_of(taken_ranges ranges) {
 void put_back(taken_ranges ranges) {
   if (!are_of_now(ranges)) return;
   lock_guard held(ranges_lock);
-  std::uint32_t lowest = ranges.first;
-  while (at(lowest).lower != 0) lowest = at(lowest).lower;
-  put_in(ranges.first, at(lowest).start);
+  put_in(ranges.first, at(ranges.first).start);  // nothing lies between them
 }
 
 void give_up(taken_ranges ranges) {

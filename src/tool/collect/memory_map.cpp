@@ -43,7 +43,10 @@ bool memory_sampler::is_sorting_due(const resident_totals& resident, const quick
   const bool rests = std::abs(resident.rss - sorted_->rss) <= sorted_->rss / 64;
   // Whose new memory is that? It cannot be asked often: each time there is half as much again.
   const bool grows = resident.rss > sorted_->rss + sorted_->rss / 2;
-  const auto share = grows ? growing_cost_share : rises ? rising_cost_share : rests ? resting_cost_share : usual_cost_share;
+  const auto share = grows   ? growing_cost_share
+                     : rises ? rising_cost_share
+                     : rests ? resting_cost_share
+                             : usual_cost_share;
   return now_ns - sorted_ns_ >= sorting_cost_ns_ * share;
 }
 
