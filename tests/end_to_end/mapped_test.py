@@ -131,6 +131,7 @@ class Mapped(ledger.Case):
         self.assertEqual(sum(memory[f"{part}_bytes"] for part in parts), memory["rss_bytes"])
         self.assertLess(memory["allocator_bytes"], 1 << 20, "the mappings are not in it any more")
         text = ledger.execute([ledger.BIN, "report", next(f for f in done.files if "/mapped." in f)]).out.decode()
+        self.assertRegex(text, r"(?s)24\.0 MiB of .* of resident memory are not malloc's.*\nMapped by the program itself")
         section = text[text.index("\nMapped by the program itself"):text.index("\nResident memory")]
         self.assertIn("24.0 MiB resident at", section)
         self.assertRegex(section, r"1\. +83\.3 %  20\.0 MiB resident at most; 64\.0 MiB mapped in 1 range")

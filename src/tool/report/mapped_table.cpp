@@ -34,7 +34,22 @@ profile as_heap(const profile& p) {
   return heap;
 }
 
+constexpr double share_worth_a_word = 0.2;
+
 }  // namespace
+
+void write_mapped_share(page& page, const profile& p) {
+  if (!p.mapped || !p.memory) return;
+  const double share =
+      static_cast<double>(p.memory->mapped_bytes) / static_cast<double>(std::max<std::int64_t>(1, p.memory->rss_bytes));
+  if (share < share_worth_a_word) return;
+  page.blank();
+  page.paragraph(
+      fmt::format("{} of {} of resident memory are not malloc's: the program mapped them itself. See \"Mapped by "
+                  "the program itself\" below.",
+                  bytes_text(p.memory->mapped_bytes), bytes_text(p.memory->rss_bytes)),
+      2);
+}
 
 void write_mapped(page& page, const profile& p) {
   if (!p.mapped) return;

@@ -8,7 +8,9 @@ namespace heapledger::report {
 
 void write_scopes(page& page, const profile& p);
 void write_pools(page& page, const profile& p);
+// What the program mapped itself; and a short word before the lists, where it is much of the memory.
 void write_mapped(page& page, const profile& p);
+void write_mapped_share(page& page, const profile& p);
 void write_threads(page& page, const profile& p);
 void write_sizes(page& page, const profile& p);
 void write_lifetimes(page& page, const profile& p);  // where blocks were timed
