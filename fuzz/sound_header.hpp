@@ -48,6 +48,8 @@ inline void repair(std::string& file) {
   place<wire::writer_book>(header.writer_books, header.writer_count, at);
   place<wire::writer_lifetimes>(header.writer_lifetimes, header.writer_count, at);
   place<wire::account_lifetimes>(header.account_lifetimes, header.account_count, at);
+  place<wire::mapping_site>(header.mapping_sites, header.mapping_site_count, at);
+  place<wire::mapping>(header.mappings, header.mapping_count, at);
   std::uint32_t none_read = 0;
   place<std::uint32_t>(header.watch_marks, none_read, at);
   place<wire::watch_suspect>(header.watch_suspects, none_read, at);

@@ -206,6 +206,18 @@ TEST(ProfileHostile, TimesAndSizesOutOfRange) {
             "a number of the timeline is out of range");
   EXPECT_EQ(refused([](profile& p) { p.leaks->entries.at(0).bytes_per_hour = INT64_MAX; }),
             "a number of a leak is out of range");
+  const std::string mapped = "the numbers of a mapping's stack are not possible";
+  EXPECT_EQ(refused([](profile& p) { p.mapped->sites[0].mapped_bytes = p.mapped->sites[1].mapped_bytes = 1ULL << 58; }),
+            "");
+  EXPECT_EQ(
+      refused([](profile& p) { p.mapped->sites[0].mapped_bytes = p.mapped->sites[1].mapped_bytes = (1ULL << 58) + 1; }),
+      mapped);
+  EXPECT_EQ(refused([](profile& p) { p.mapped->sites[0].most_resident_bytes = -1; }), mapped);
+  EXPECT_EQ(refused([](profile& p) { p.mapped->sites[0].resident_bytes = INT64_MAX; }), mapped);
+  EXPECT_EQ(refused([](profile& p) { p.mapped->sites[0].ranges = UINT64_MAX; }), mapped);
+  EXPECT_EQ(refused([](profile& p) { p.mapped->sites[0].unmapped_bytes = p.mapped->sites[0].mapped_bytes + 1; }),
+            "more was unmapped of a mapping's stack than it had mapped");
+  EXPECT_EQ(refused([](profile& p) { p.mapped->seen_ns = INT64_MAX; }), "a number of what was mapped is out of range");
   EXPECT_EQ(refused([](profile& p) { p.memory->other_bytes = INT64_MIN; }),
             "a number of the memory map is out of range");
   EXPECT_EQ(refused([](profile& p) { p.memory_peak->time_ns = INT64_MAX; }),

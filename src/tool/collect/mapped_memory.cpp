@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t address_limit = std::uint64_t{1} << 47;
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 58;
+constexpr std::uint64_t most_in_all = std::uint64_t{1} << 58;
 constexpr std::uint64_t pages_per_look = std::uint64_t{4} << 20;  // 16 GiB
 constexpr std::size_t range_limit = std::size_t{1} << 20;
 
@@ -36,9 +36,20 @@ const char* name_of(wire::mapping_kind kind) {
   return nullptr;
 }
 
-bool is_shown(const wire::mapping_site& site) {
-  return name_of(site.kind) != nullptr && site.mapped_bytes != 0 && site.mapped_bytes <= most_bytes &&
-         site.unmapped_bytes <= site.mapped_bytes;
+// Which sites are shown: what no program can reach is left out, and so their sums are sound.
+std::vector<bool> shown_sites(const std::vector<wire::mapping_site>& sites) {
+  std::vector<bool> shown(sites.size());
+  std::uint64_t bytes = 0, calls = 0;
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const auto& site = sites[i];
+    if (name_of(site.kind) == nullptr || site.mapped_bytes == 0 || site.unmapped_bytes > site.mapped_bytes ||
+        site.mapped_bytes > most_in_all - bytes || site.calls > most_in_all - calls)
+      continue;
+    bytes += site.mapped_bytes;
+    calls += site.calls;
+    shown[i] = true;
+  }
+  return shown;
 }
 
 }  // namespace
@@ -88,21 +99,22 @@ std::optional<std::int64_t> resident_pages::bytes_in(std::uint64_t start, std::u
 
 void add_mapped(const segment_copy& segment, std::span<const std::uint32_t> nodes, profile& to) {
   mapped_info info;
+  const auto shown = shown_sites(segment.mapping_sites);
   std::vector<std::uint64_t> ranges(segment.mapping_sites.size());
   for (const auto& range : segment.mappings)
     if (is_possible(range) && range.site < ranges.size()) ++ranges[range.site];
   for (std::size_t i = 0; i < segment.mapping_sites.size(); ++i) {
     const auto& site = segment.mapping_sites[i];
-    if (!is_shown(site)) continue;
+    if (!shown[i]) continue;
     info.sites.push_back({.node = nodes[i],
                           .kind = name_of(site.kind),
-                          .calls = std::min(site.calls, most_bytes),
+                          .calls = site.calls,
                           .mapped_bytes = site.mapped_bytes,
                           .unmapped_bytes = site.unmapped_bytes,
                           .ranges = ranges[i]});
   }
   if (info.sites.empty()) return;
-  info.peak_bytes = std::min(segment.header.mapped_peak_bytes, most_bytes);
+  info.peak_bytes = std::min(segment.header.mapped_peak_bytes, most_in_all);
   to.mapped = std::move(info);
 }
 
@@ -110,10 +122,11 @@ void add_mapped_residency(const segment_copy& segment, const residency_by_site& 
                           profile& to) {
   if (!to.mapped) return;
   to.mapped->seen_ns = seen_ns;
-  std::size_t shown = 0;
-  for (std::size_t i = 0; i < segment.mapping_sites.size() && shown < to.mapped->sites.size(); ++i) {
-    if (!is_shown(segment.mapping_sites[i])) continue;
-    auto& site = to.mapped->sites[shown++];
+  const auto shown = shown_sites(segment.mapping_sites);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < shown.size() && at < to.mapped->sites.size(); ++i) {
+    if (!shown[i]) continue;
+    auto& site = to.mapped->sites[at++];
     if (i >= residency.size()) continue;
     site.resident_bytes = residency[i].now;
     site.most_resident_bytes = residency[i].most;

@@ -183,15 +183,24 @@ void check_pools(const profile& p) {
 }
 
 void check_mapped(const profile& p) {
-  constexpr auto most = static_cast<std::uint64_t>(max_bytes);
   if (!p.mapped) return;
+  constexpr auto most = static_cast<std::uint64_t>(max_bytes);
+  std::uint64_t calls = 0, bytes = 0, ranges = 0, resident = 0, most_resident = 0;
+  const auto add = [](std::uint64_t& sum, auto value) {
+    if (value < 0 || static_cast<std::uint64_t>(value) > most - sum)
+      throw damage("the numbers of a mapping's stack are not possible");
+    sum += static_cast<std::uint64_t>(value);
+  };
   for (std::size_t i = 0; i < p.mapped->sites.size(); ++i) {
     const auto& site = p.mapped->sites[i];
     check_index(site.node, p.nodes.size(), "mapping site", i);
-    const bool sound = site.unmapped_bytes <= site.mapped_bytes && site.mapped_bytes <= most && site.calls <= most &&
-                       site.resident_bytes >= 0 && site.resident_bytes <= max_bytes && site.most_resident_bytes >= 0 &&
-                       site.most_resident_bytes <= max_bytes;
-    if (!sound) throw damage("the numbers of a mapping's stack are not possible");
+    add(calls, site.calls);
+    add(bytes, site.mapped_bytes);
+    add(ranges, site.ranges);
+    add(resident, site.resident_bytes);
+    add(most_resident, site.most_resident_bytes);
+    if (site.unmapped_bytes > site.mapped_bytes)
+      throw damage("more was unmapped of a mapping's stack than it had mapped");
   }
 }
 
@@ -242,6 +251,7 @@ void check_numbers(const profile& p) {
       check_index(leak.node, p.nodes.size(), "a leak's place", leak.node);
     }
   }
+  if (p.mapped) check_values("what was mapped", max_time_ns, {p.mapped->seen_ns.value_or(0)});
   for (const auto* map : {&p.memory, &p.memory_peak}) {
     if (!*map) continue;
     const memory_map& m = **map;
