@@ -162,6 +162,8 @@ void forks() {
   const pid_t child = fork();
   if (child == 0) {
     munmap(area, 4 * page);
+    map_b(nullptr, page);  // nobody's: books begin with a block
+    std::free(std::malloc(100));
     char* const own = map_b(nullptr, 3 * page);
     munmap(own, page);
     munmap(area + 8 * page, page);
@@ -281,7 +283,10 @@ int main(int argc, char** argv) {
   if (std::strcmp(mode, "pieces") == 0) pieces(argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1);
   if (std::strcmp(mode, "threads") == 0) threads();
   if (std::strcmp(mode, "failures") == 0) failures();
-  if (std::strcmp(mode, "forks") == 0) forks();
+  if (std::strcmp(mode, "forks") == 0) {
+    argv[1] = nullptr;  // as programs do that show a title of their own
+    forks();
+  }
   if (std::strcmp(mode, "handlers") == 0) handlers();
   if (std::strcmp(mode, "full") == 0) full();
   if (std::strcmp(mode, "steady") == 0) steady();

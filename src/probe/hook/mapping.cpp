@@ -81,14 +81,19 @@ HL_COLD std::uint32_t site_of(const frame_state& caller, wire::mapping_kind kind
   return book_mapping(*event, kind);
 }
 
+// A forked child's books begin with its first block, not here: a child that has none may be in a sandbox already, which
+// ends it for opening a file (firefox's).
+bool has_books() {
+  return process.generation != 0 && keeps_books();
+}
 bool is_booked(const frame_state& caller) {
-  return keeps_books() && !in_next_allocator(caller.pc);
+  return has_books() && !in_next_allocator(caller.pc);
 }
 
 void* map(map_function* function, void* wanted, std::size_t bytes, int protection, int flags, int fd, long offset,
           const frame_state& caller) {
   void* const mapped = function(wanted, bytes, protection, flags, fd, offset);
-  if (failed(mapped) || !keeps_books()) return mapped;
+  if (failed(mapped) || !has_books()) return mapped;
   const std::uint32_t site = is_booked(caller) ? site_of(caller, kind_of(flags)) : 0;
   const range now(mapped, bytes);
   put_range(now.start, now.end, site);
@@ -107,7 +112,7 @@ HL_EXPORT void* mmap64(void* address, std::size_t bytes, int protection, int fla
 
 HL_EXPORT int munmap(void* address, std::size_t bytes) {
   const range gone(address, bytes);
-  const bool possible = keeps_books() && gone.start % page_bytes == 0;
+  const bool possible = has_books() && gone.start % page_bytes == 0;
   const taken_ranges taken = possible ? take_ranges(gone.start, gone.end) : taken_ranges{};
   const int result = next_unmap(address, bytes);
   result == 0 ? give_up(taken) : put_back(taken);
@@ -118,7 +123,7 @@ HL_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes, int 
   const frame_state caller = HL_CALLER();
   const range before(old, old_bytes);
   const bool keeps_old = old_bytes == 0 || (flags & remap_keeps_old) != 0;
-  const bool possible = keeps_books() && !keeps_old && before.start % page_bytes == 0;
+  const bool possible = has_books() && !keeps_old && before.start % page_bytes == 0;
   const taken_ranges taken = possible ? take_ranges(before.start, before.end) : taken_ranges{};
   void* const mapped = next_remap(old, old_bytes, bytes, flags, wanted);
   if (failed(mapped)) {
@@ -129,7 +134,7 @@ HL_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes, int 
   const std::uint32_t site = counts ? site_of(caller, kind_of(taken)) : 0;
   give_up(taken);
   const range now(mapped, bytes);
-  if (keeps_books()) put_range(now.start, now.end, site);
+  if (has_books()) put_range(now.start, now.end, site);
   return mapped;
 }
 

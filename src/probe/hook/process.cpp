@@ -92,6 +92,25 @@ void publish_command_of_kernel() {
   own_unmap(room, command_limit);
 }
 
+// Where the kernel put the arguments. Found at the start, for what points to them is the program's: firefox has nulls
+// there when it forks, and libraries for process titles have copies.
+struct command_place {
+  const char* text;
+  std::size_t bytes;
+};
+constinit command_place command{};
+
+void find_command() {
+  char** const arguments = initial_arguments();
+  const std::uint64_t count = initial_argument_count();
+  if (count == 0 || count >= 100'000) return;
+  const char* const first = arguments[0];
+  const char* const last = arguments[count - 1];
+  if (first == nullptr || last < first) return;
+  const std::size_t bytes = last + std::strlen(last) - first;
+  command = {first, bytes < command_limit ? bytes : command_limit};
+}
+
 void publish_process() {
   wire::segment_header& header = *segment.header;
   header.exe = publish_string(chosen.exe, std::strlen(chosen.exe));
@@ -99,13 +118,10 @@ void publish_process() {
     header.attached_after_ns = attached_after_ns;
     return publish_command_of_kernel();
   }
-  char** arguments = initial_arguments();
-  if (const std::uint64_t count = initial_argument_count(); count != 0 && count < 100'000) {
-    const char* last = arguments[count - 1];
-    const std::size_t bytes = last + std::strlen(last) - arguments[0];
-    header.command = publish_string(arguments[0], bytes < command_limit ? bytes : command_limit);
-    header.command_bytes = static_cast<std::uint32_t>(bytes < command_limit ? bytes : command_limit);
-  }
+  if (command.text == nullptr) find_command();
+  if (command.text == nullptr) return;
+  header.command = publish_string(command.text, command.bytes);
+  header.command_bytes = static_cast<std::uint32_t>(command.bytes);
 }
 
 void find_loader() {
