@@ -142,6 +142,11 @@ void free_all(std::uint32_t tree) {
 bool has_books() {
   return process.generation != 0 && segment.header != nullptr;
 }
+// An allocator's mappings in a program without any of its own need no lock. Whoever's are asked for is behind whoever
+// mapped them, so it is seen that they are there.
+bool nothing_is_mapped() {
+  return __atomic_load_n(&root, __ATOMIC_RELAXED) == 0;
+}
 bool are_of_now(taken_ranges ranges) {
   return ranges.first != 0 && has_books() && ranges.books == books_begun;
 }
@@ -149,7 +154,7 @@ bool are_of_now(taken_ranges ranges) {
 }  // namespace
 
 void put_range(std::uint64_t start, std::uint64_t end, std::uint32_t site) {
-  if (!has_books() || start >= end) return;
+  if (!has_books() || start >= end || (site == 0 && nothing_is_mapped())) return;
   lock_guard held(ranges_lock);
   free_all(take_out(start, end));
   const std::uint32_t fresh = site == 0 ? 0 : make(start, end, site);
@@ -159,7 +164,7 @@ void put_range(std::uint64_t start, std::uint64_t end, std::uint32_t site) {
 }
 
 taken_ranges take_ranges(std::uint64_t start, std::uint64_t end) {
-  if (!has_books() || start >= end || __atomic_load_n(&root, __ATOMIC_RELAXED) == 0) return {};
+  if (!has_books() || start >= end || nothing_is_mapped()) return {};
   lock_guard held(ranges_lock);
   return {take_out(start, end), books_begun};
 }
