@@ -47,4 +47,14 @@ profile excerpt(const profile& p, const std::set<std::uint32_t>& ids) {
   return result;
 }
 
+profile without_stacks(const profile& p) {
+  profile result;
+  result.strings = p.strings;
+  result.frames = p.frames;
+  result.modules = p.modules;
+  result.locations = p.locations;
+  result.nodes = p.nodes;
+  return result;
+}
+
 }  // namespace heapledger::analyse

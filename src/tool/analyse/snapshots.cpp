@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "tool/analyse/excerpt.hpp"
+
 namespace heapledger::analyse {
 namespace {
 
@@ -17,14 +19,9 @@ std::vector<counters> counters_at(const profile& p, std::uint32_t marker) {
 
 // Everything but what the counters are of.
 profile frame_of(const profile& p) {
-  profile result;
+  profile result = without_stacks(p);
   result.process = p.process;
   result.process.lives_timed = false;
-  result.strings = p.strings;
-  result.frames = p.frames;
-  result.modules = p.modules;
-  result.locations = p.locations;
-  result.nodes = p.nodes;
   result.profiler = p.profiler;
   result.symbolized = p.symbolized;
   return result;

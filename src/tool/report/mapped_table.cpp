@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "tool/analyse/excerpt.hpp"
 #include "tool/report/site_section.hpp"
 #include "tool/report/tables.hpp"
 #include "tool/report/units.hpp"
@@ -22,7 +23,7 @@ std::string amount(const counters& count, bool seen) {
 // As if the mappings were all that the process did: what is live is what was resident at most, and the bytes at the
 // peak are the addresses that are mapped now.
 profile as_heap(const profile& p) {
-  profile heap = without_stacks(p);
+  profile heap = analyse::without_stacks(p);
   for (const auto& site : p.mapped->sites)
     heap.stacks.push_back({.id = static_cast<std::uint32_t>(heap.stacks.size()),
                            .node = site.node,

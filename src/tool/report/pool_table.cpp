@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tool/analyse/excerpt.hpp"
 #include "tool/report/grid.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/site_section.hpp"
@@ -36,7 +37,7 @@ std::string used_of(const pool_info& pool) {
 // The stacks of pools, one pool after the other, as if they were all that the process did.
 class pool_stacks {
  public:
-  explicit pool_stacks(const profile& p) : heap_(without_stacks(p)) {}
+  explicit pool_stacks(const profile& p) : heap_(analyse::without_stacks(p)) {}
 
   void write(page& page, const pool_info& pool) {
     heap_.stacks.clear();

@@ -97,16 +97,6 @@ void write_left_out(page& page, const profile& p, const analyse::caller_tree& tr
 
 }  // namespace
 
-profile without_stacks(const profile& p) {
-  profile places;
-  places.strings = p.strings;
-  places.frames = p.frames;
-  places.modules = p.modules;
-  places.locations = p.locations;
-  places.nodes = p.nodes;
-  return places;
-}
-
 void write_sites(page& page, site_list& list, const site_section_options& options) {
   const profile& p = list.source();
   const auto total = static_cast<double>(shared_by_sites(list, options.by));

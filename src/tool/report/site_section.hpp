@@ -39,9 +39,6 @@ class site_list {
   std::vector<analyse::site> sites_;
 };
 
-// Whatever names places in code; for lists of other things than blocks.
-profile without_stacks(const profile& p);
-
 void write_sites(page& page, site_list& list, const site_section_options& options);
 
 // One stack, for errors: what matters of it, indented.
