@@ -160,6 +160,36 @@ print(os.dup(0))
         for r in done.reports:
             self.assert_sums(r)
 
+    def test_processes_that_find_no_room(self):
+        """They run as they do alone, and are told of at the end, however quiet we are to be."""
+        mounts = ["mount -t tmpfs -o size=32m none /dev/shm"]
+        if os.getuid() != 0 or ledger.execute(unshared(mounts, ["true"])).status != 0:
+            self.skipTest("needs root and its own mounts")
+        head, seq, rm = (shutil.which(name) for name in ("head", "seq", "rm"))
+        script = (f"{seq} 1; {head} -c 64M /dev/zero 2>&- >/dev/shm/fill; {seq} 2; {seq} 3; "
+                  f"{rm} /dev/shm/fill; {seq} 4; exit 5")
+        run = [ledger.BIN, "run", "-q", "-o", self.path("%e.%p.hlp"), "--", "sh", "-c", script]
+        done = ledger.execute(unshared(mounts, run))
+        self.assertEqual((done.status, done.out), (5, b"1\n1\n2\n1\n2\n3\n1\n2\n3\n4\n"), done)
+        profiled = ledger.Profiled(done, self.dir)
+        self.assertEqual(len(profiled.of("seq")), 2, done)
+        # rm makes its books while there is none.
+        self.assertIn(b"not counted: 3 processes, for want of room in /dev/shm; give it more", done.err)
+
+    def test_many_processes_in_little_room(self):
+        """What ended makes room for what comes, as long as that is enough; and nobody is missing unsaid."""
+        mounts = ["mount -t tmpfs -o size=17m none /dev/shm"]
+        if os.getuid() != 0 or ledger.execute(unshared(mounts, ["true"])).status != 0:
+            self.skipTest("needs root and its own mounts")
+        count = 150
+        script = f"for i in $(seq {count}); do {shutil.which('seq')} 1; done"
+        run = [ledger.BIN, "run", "-q", "--only", "seq", "-o", self.path("%e.%p.hlp"), "--", "bash", "-c", script]
+        done = ledger.execute(unshared(mounts, run))
+        self.assertEqual((done.status, done.out), (0, b"1\n" * count), done)
+        said = re.search(rb"not counted: (\d+|one) process", done.err)
+        missing = 0 if not said else 1 if said[1] == b"one" else int(said[1])
+        self.assertEqual(len(ledger.Profiled(done, self.dir).files) + missing, count + 1, done)
+
     def test_file_system_that_becomes_full(self):
         """Whatever the probe wants at that moment: its tables grow by elements that no page is a multiple of."""
         folder = self.path("shm")

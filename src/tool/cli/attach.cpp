@@ -74,6 +74,7 @@ class attached {
     writer.read_by([&](const auto& written, const profile& of) { leak_watch_.read(written, of); });
     collect::session session(directory.path(),
                              {.interval_ms = options_.interval_ms,
+                              .held_bytes_limit = directory.share_for_ended(),
                               .retire = [&](auto images) { writer.write_early(std::move(images)); },
                               .is_retiring = [&] { return writer.is_busy(); },
                               .look = [&](const auto& image, auto now_ns) { leak_watch_.look(image, now_ns); }});
@@ -130,6 +131,7 @@ class attached {
       say_own_allocators(writer.written(), {});
       say_written(writer.written());
     }
+    say_without_books(writer.without_books(), directory.path());
     if (!writer.failed().empty()) {
       say_failed(writer.failed(), directory.path());
       return exit_failure;

@@ -70,7 +70,7 @@ std::string real_path(const std::string& path) {
 }
 
 void say_no_profile(const run_options& options, const profile_writer& writer) {
-  if (!writer.written().empty() || !writer.failed().empty()) return;
+  if (!writer.written().empty() || !writer.failed().empty() || writer.without_books() != 0) return;
   if (!options.only.empty()) {
     const auto typed = options.command[0].substr(options.command[0].rfind('/') + 1);
     const auto found = real_path(check_program(options.command[0]).path);
@@ -92,6 +92,7 @@ int finish(const run_options& options, collect::session_directory& directory, co
     say_written(writer.written());
     say_no_profile(options, writer);
   }
+  say_without_books(writer.without_books(), directory.path());
   if (writer.failed().empty()) {
     directory.keep(false);
     return program_status;
@@ -131,6 +132,7 @@ int run_checked(const run_options& options) {
   profile_writer* retiring = nullptr;
   run_leak_watch leak_watch(options.leak_watch, options.leaks);
   collect::session_options watching{.interval_ms = options.interval_ms,
+                                    .held_bytes_limit = directory.share_for_ended(),
                                     .retire = [&](auto images) { retiring->write_early(std::move(images)); },
                                     .is_retiring = [&] { return retiring->is_busy(); },
                                     .look = [&](const auto& image, auto now_ns) { leak_watch.look(image, now_ns); }};

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <filesystem>
@@ -37,10 +38,16 @@ void remove(const collect::process_watch& image) {
 
 }  // namespace
 
+std::size_t profile_writer::without_books() const {
+  return static_cast<std::size_t>(
+      std::count_if(refused_.begin(), refused_.end(), [this](pid_t pid) { return !counted_.contains(pid); }));
+}
+
 void profile_writer::take(batch& to, const collect::process_watch& image) {
   try {
     auto collected = image.collect();
     if (collected && is_worth_a_file(image, *collected)) {
+      counted_.insert(image.pid());
       if (complete_) complete_(image, *collected);
       to.size += collected->nodes.size() + collected->stacks.size() + collected->locations.size();
       to.profiles.push_back(std::move(*collected));
@@ -48,6 +55,7 @@ void profile_writer::take(batch& to, const collect::process_watch& image) {
       return;
     }
     left_out_ += collected ? 1 : 0;
+    if (!collected && image.has_no_segment()) refused_.insert(image.pid());
     remove(image);
   } catch (const std::exception& error) {
     failed_.push_back({image.segment_path(), error.what()});

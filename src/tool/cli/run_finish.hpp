@@ -9,6 +9,7 @@
 #include <functional>
 #include <future>
 #include <list>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ class profile_writer {
   const std::vector<written_profile>& written() const { return written_; }
   const std::vector<failed_profile>& failed() const { return failed_; }
   std::size_t left_out() const { return left_out_; }  // images that hold nothing worth a file
+  std::size_t without_books() const;                  // processes that found no room for a segment
 
  private:
   struct batch {
@@ -77,6 +79,8 @@ class profile_writer {
   std::vector<written_profile> written_;
   std::vector<failed_profile> failed_;
   std::size_t left_out_ = 0;
+  std::set<pid_t> counted_;
+  std::set<pid_t> refused_;  // a child between fork and exec may be, and go on as a program that is not
   std::list<collect::process_watch> early_;
   std::future<void> early_work_;  // while it is not done, what is above is its alone; the last: its end is waited for
 };

@@ -110,6 +110,16 @@ void say_own_allocators(const std::vector<written_profile>& written, const std::
   }
 }
 
+void say_without_books(std::size_t processes, const std::string& session_directory) {
+  if (processes == 0) return;
+  const bool is_in_shm = session_directory.starts_with("/dev/shm/");
+  say(fmt::format(
+      "not counted: {}, for want of room in {}; {}, or count fewer programs with --only",
+      processes == 1 ? "one process" : fmt::format("{} processes", processes),
+      is_in_shm ? "/dev/shm" : session_directory,
+      is_in_shm ? "give it more (docker run --shm-size=1g; mount -o remount,size=1g /dev/shm)" : "make room there"));
+}
+
 void say_failed(const std::vector<failed_profile>& failed, const std::string& session_directory) {
   for (std::size_t i = 0; i < std::min(failed.size(), most_failures); ++i)
     say(fmt::format("{}; what was counted is kept, read it with: heapledger report {}", failed[i].why,

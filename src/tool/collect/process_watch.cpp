@@ -1,8 +1,10 @@
 #include "tool/collect/process_watch.hpp"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -69,6 +71,10 @@ void process_watch::sample_thread_names(std::uint64_t now_ns) {
   const auto cost_ns = monotonic_ns() - begin_ns;
   names_pause_ns_ = std::clamp(names_pause_ns_ * 2, names_first_pause_ns, names_longest_pause_ns);
   names_due_ns_ = now_ns + std::max(names_pause_ns_, cost_ns * names_cost_share);
+}
+
+bool process_watch::has_no_segment() const {
+  return ::access(path_.c_str(), F_OK) != 0 && errno == ENOENT;
 }
 
 void process_watch::end(state how, std::uint64_t now_ns, std::optional<int> wait_status) {

@@ -48,6 +48,8 @@ class process_watch {
   // `wait_status` as far as it is known. The segment stays on disk; descriptors are closed.
   void end(state how, std::uint64_t now_ns, std::optional<int> wait_status);
 
+  // The probe takes its file away again where there is no room for it.
+  bool has_no_segment() const;
   // Nothing if the segment was never made. Throws input_error for a damaged one.
   std::optional<profile> collect() const;
 

@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::uint64_t room_bytes = 16 << 20;  // for the segments of a few processes
 constexpr off_t tried_bytes = 1 << 20;
+constexpr std::uint64_t most_for_ended_bytes = 256 << 20;
 
 std::vector<std::string> candidates(const std::string& last_resort) {
   std::vector<std::string> result = {"/dev/shm"};
@@ -51,10 +53,11 @@ int make(const std::string& directory, mode_t mode) {
 }
 
 // Writes for a moment: the one way to learn of quotas and limits. Returns an errno.
-int try_room(const std::string& directory) {
+int try_room(const std::string& directory, std::uint64_t& free_bytes) {
   struct statvfs space {};
   if (::statvfs(directory.c_str(), &space) != 0) return errno;
-  if (std::uint64_t{space.f_bavail} * space.f_frsize < room_bytes) return ENOSPC;
+  free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
+  if (free_bytes < room_bytes) return ENOSPC;
   const auto path = directory + "/room";
   const unique_fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) return errno;
@@ -78,8 +81,10 @@ session_directory::session_directory(const std::string& last_resort, bool for_ot
     int error = make(outer, for_other_users ? 0711 : 0700);
     if (error == 0) {
       if (for_other_users) error = make(inner, 01733);
-      if (error == 0) error = try_room(inner);
+      std::uint64_t free_bytes = 0;
+      if (error == 0) error = try_room(inner, free_bytes);
       if (error == 0) {
+        share_for_ended_ = std::min(most_for_ended_bytes, free_bytes / 4);
         outer_ = outer;
         path_ = inner;
         return;

@@ -6,6 +6,7 @@
 // list the directory around it nor guess the folder's name does not reach it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tool/collect/unique_fd.hpp"
@@ -24,6 +25,10 @@ class session_directory {
   const std::string& path() const { return path_; }  // where the segments lie
   void keep(bool wanted) { kept_ = wanted; }
 
+  // What the segments of ended processes may take: 256 MiB, or a quarter of the room that was there at the start. A
+  // container's /dev/shm has 64 MiB.
+  std::uint64_t share_for_ended() const { return share_for_ended_; }
+
   // A link in the directory to `library`, for a path that LD_PRELOAD cannot name.
   std::string link_to(const std::string& library) const;
 
@@ -32,6 +37,7 @@ class session_directory {
 
   std::string outer_;
   std::string path_;
+  std::uint64_t share_for_ended_ = 0;
   bool kept_ = false;
 };
 
