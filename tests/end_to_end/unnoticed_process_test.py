@@ -181,7 +181,7 @@ print(os.dup(0))
         mounts = ["mount -t tmpfs -o size=17m none /dev/shm"]
         if os.getuid() != 0 or ledger.execute(unshared(mounts, ["true"])).status != 0:
             self.skipTest("needs root and its own mounts")
-        count = 150
+        count = 250
         script = f"for i in $(seq {count}); do {shutil.which('seq')} 1; done"
         run = [ledger.BIN, "run", "-q", "--only", "seq", "-o", self.path("%e.%p.hlp"), "--", "bash", "-c", script]
         done = ledger.execute(unshared(mounts, run))
