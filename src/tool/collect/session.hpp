@@ -21,10 +21,10 @@ namespace heapledger::collect {
 
 struct session_options {
   std::uint32_t interval_ms = 100;  // 0: no timeline
-  // Segments of ended processes lie in memory. When there is more of them than this, `retire` is given all of them, to
-  // make their profiles, aside: what runs is looked at on time. Where it is busy with earlier ones they may become
-  // twice as much.
-  std::uint64_t held_bytes_limit = std::uint64_t{256} << 20;
+  // Segments of ended processes lie in memory. When there is more of them than this (session_directory knows how much
+  // they may be), `retire` is given all of them, to make their profiles, aside: what runs is looked at on time. Where
+  // it is busy with earlier ones they may become twice as much.
+  std::uint64_t held_bytes_limit = 0;
   std::function<void(std::list<process_watch>)> retire;
   std::function<bool()> is_retiring;
   // Called for each running image at every sample; it paces itself.
