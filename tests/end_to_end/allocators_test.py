@@ -50,6 +50,25 @@ class Allocators(ledger.Case):
             self.assertEqual(ledger.total(at_site, "allocations"), 400000)
             self.assertEqual(ledger.total(at_site, "frees"), 400000)
 
+    def test_the_own_functions_of_jemalloc(self):
+        """Counted as malloc's are, in any mixture with them; and what sallocx tells the program to use does not hold the tag."""
+        installed = glob.glob("/usr/lib/*/libjemalloc.so.2")
+        if not installed:
+            self.skipTest("jemalloc is not installed")
+        for path in installed:
+            done = self.assert_same([ledger.program("mallocx_client")], env={"LD_PRELOAD": path}, processes=1)
+            self.assert_counted(done)
+        with self.subTest("where there is none, they are made of malloc's"):
+            self.assert_counted(self.profile([ledger.program("mallocx_client")]))
+
+    def assert_counted(self, done):
+        r = done.report
+        self.assertEqual(r["errors"], [])
+        self.assertNotIn("foreign_frees", r["profiler"]["losses"])
+        stacks = [s for s in r["stacks"] if {"site_take", "site_resize"} & set(ledger.functions(s))]
+        counted = [ledger.total(stacks, key) for key in ("allocations", "allocated_bytes", "frees")]
+        self.assertEqual(counted, [int(word) for word in done.out.split()])
+
     def test_own_operators(self):
         """Operators that the program replaces stay replaced, and what builds on them keeps building on them."""
         r = self.assert_same([ledger.program("own_operators")], processes=1).report

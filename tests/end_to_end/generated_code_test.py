@@ -12,7 +12,8 @@ import ledger
 PROBE = os.path.join(os.path.dirname(os.path.dirname(ledger.BIN)), "lib", "heapledger", "libheapledger.so")
 
 C_FUNCTIONS = {"malloc", "calloc", "realloc", "reallocarray", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc",
-               "pvalloc", "malloc_usable_size", "free_sized", "free_aligned_sized", "cfree", "sdallocx", "xallocx", "strdup", "strndup"}
+               "pvalloc", "malloc_usable_size", "free_sized", "free_aligned_sized", "cfree", "strdup", "strndup",
+               "mallocx", "rallocx", "dallocx", "sdallocx", "xallocx", "sallocx"}
 EXEC_FUNCTIONS = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat", "posix_spawn",
                   "posix_spawnp", "system", "popen", "_Fork"}
 ENVIRONMENT_FUNCTIONS = {"setenv", "unsetenv", "putenv", "clearenv"}

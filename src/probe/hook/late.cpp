@@ -36,8 +36,12 @@ constexpr hooked_name hooked[] = {
     {"free_sized", name_kind::releases},
     {"free_aligned_sized", name_kind::releases},
     {"cfree", name_kind::releases},
+    {"mallocx", name_kind::allocates},
+    {"rallocx", name_kind::releases},
+    {"dallocx", name_kind::releases},
     {"sdallocx", name_kind::releases},
     {"xallocx", name_kind::releases},
+    {"sallocx", name_kind::releases},
     {"_Fork", name_kind::releases},  // a child must have memory where its blocks are
     {"_Znwm", name_kind::makes},
     {"_Znam", name_kind::makes},

@@ -5,6 +5,7 @@
 #include "probe/hook/aligned.hpp"
 #include "probe/hook/event.hpp"
 #include "probe/hook/own_copies.hpp"
+#include "probe/hook/program_size.hpp"
 #include "probe/hook/resize.hpp"
 
 using namespace heapledger::probe;
@@ -115,18 +116,7 @@ HL_EXPORT void* pvalloc(std::size_t bytes) {
 }
 
 HL_EXPORT std::size_t malloc_usable_size(void* block) {
-  if (block == nullptr) return 0;
-  if (is_bootstrap(block)) return bootstrap_size(block);
-  if (is_watched(block)) return watched_usable(block);
-  const std::size_t usable = usable_size(block);
-  if (usable >= large_usable_bytes || usable < tag_bytes) return usable;
-  const std::uint64_t word = tag_word(block, usable);
-  std::size_t bytes;
-  if (!tag(word, block, state.tag_key).intact(usable, bytes)) {
-    // What was freed while the probe was out of use may be somebody else's block by now, with the tag still in it.
-    if (state.attached || !inherited_tag(block, usable, bytes)) return usable;
-  }
-  return usable < state.trailer_bytes ? 0 : usable - state.trailer_bytes;
+  return program_size(block);
 }
 
 HL_EXPORT void free_sized(void* block, std::size_t) {
@@ -137,15 +127,6 @@ HL_EXPORT void free_aligned_sized(void* block, std::size_t, std::size_t) {
 }
 HL_EXPORT void cfree(void* block) {
   if (block != nullptr) free_block<plain>(block);
-}
-
-// Of jemalloc's own interface, what is called with blocks of malloc, as folly does: it would believe a size that is
-// smaller than what we asked for, and move the end at which the tag is.
-HL_EXPORT void sdallocx(void* block, std::size_t, int) {
-  if (block != nullptr) free_block<plain>(block);
-}
-HL_EXPORT std::size_t xallocx(void* block, std::size_t, std::size_t, int) {
-  return malloc_usable_size(block);  // it may always say that the block stays as it is
 }
 
 HL_EXPORT char* strdup(const char* text) {

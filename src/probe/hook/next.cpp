@@ -51,9 +51,9 @@ void* no_operator_new(std::size_t) {
 
 }  // namespace
 
-constinit next_allocator next{first_malloc,   first_free,     first_calloc,         first_realloc,
-                              first_memalign, first_memalign, first_posix_memalign, first_usable_size,
-                              false,          false,          no_operator_new,      UINTPTR_MAX};
+constinit next_allocator next{
+    first_malloc,      first_free, first_calloc, first_realloc,   first_memalign, first_memalign, first_posix_memalign,
+    first_usable_size, false,      false,        no_operator_new, UINTPTR_MAX,    nullptr};
 
 namespace {
 
@@ -122,6 +122,10 @@ bool find_next_allocator() {
   look_up_next(found.aligned_alloc, "aligned_alloc");
   look_up_next(found.posix_memalign, "posix_memalign");
   look_up_next(found.usable_size, "malloc_usable_size");
+  look_up_next(found.mallocx, "mallocx");
+  // A block of it may come to `free`.
+  if (!in_one_object(reinterpret_cast<void*>(found.mallocx), reinterpret_cast<void*>(found.malloc)))
+    found.mallocx = nullptr;
   if (found.malloc == nullptr || found.free == nullptr || found.calloc == nullptr || found.realloc == nullptr ||
       found.memalign == nullptr || found.aligned_alloc == nullptr || found.posix_memalign == nullptr ||
       found.usable_size == nullptr)

@@ -23,6 +23,7 @@ struct next_allocator {
   // operator delete frees itself, which nullptr never is.
   void* (*operator_new)(std::size_t);
   std::uintptr_t deletes_from;
+  void* (*mallocx)(std::size_t, int);  // nullptr where it is not jemalloc
 };
 
 HL_INTERNAL extern next_allocator next;
