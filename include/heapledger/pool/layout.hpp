@@ -2,7 +2,7 @@
 //
 //   segment   64 page slots, aligned to its size. Slot 0 holds the descriptions of the others, 64 bytes each:
 //             so they do not all fall into the same sets of the cache, and a page can be all chunks.
-//   page      [headers, if beside] chunk chunk chunk ...
+//   page      [headers, if beside] chunk chunk chunk ... [gap] chunk chunk chunk ...
 //   chunk     [header, if in front] [mark] payload [mark or red zone]; a pointer to a chunk is one to its payload
 #pragma once
 
@@ -27,6 +27,8 @@ inline constexpr std::size_t most_alignment = 4096;
 inline constexpr std::size_t slots_per_segment = 64;
 inline constexpr std::size_t slot_bytes = 64;  // of a page's description
 inline constexpr std::size_t smallest_page_bytes = std::size_t{64} << 10;
+inline constexpr std::size_t cache_line_bytes = 64;
+inline constexpr std::size_t cache_way_bytes = 4096;  // lines that far apart share a set of the first-level cache
 
 template <std::size_t ChunkBytes, class Header, class Checks, pool_options Options>
 struct layout {
@@ -79,13 +81,33 @@ struct layout {
   static constexpr std::size_t first_offset(std::size_t chunks) {
     return round_up((header_beside ? chunks * sizeof(Header) : 0) + before_bytes, alignment);
   }
-  static constexpr std::size_t chunks_that_fit() {
+  static constexpr std::size_t chunks_that_fit(std::size_t in_run) {
     std::size_t chunks = page_bytes / stride;
-    while (first_offset(chunks) + (chunks - 1) * stride + payload_bytes + after_bytes > page_bytes) --chunks;
+    while (first_offset(chunks) + (chunks - 1) * stride + (chunks - 1) / in_run * gap_bytes + payload_bytes +
+               after_bytes >
+           page_bytes)
+      --chunks;
     return chunks;
   }
+  // The beginnings of chunks 256 or 512 bytes apart fall into a quarter or an eighth of the sets of the first-level
+  // cache, and what a program uses most is at the beginning: a pair took 2.3 ns at 512 bytes, 1.2 at 528. Gaps of a
+  // line spread them over all sets, a run of chunks each: slab colouring (Bonwick, 1994), within the page. Not where
+  // they would take more than one chunk of a hundred.
+  static constexpr std::size_t gap_bytes = std::max(cache_line_bytes, alignment);
+  static constexpr std::size_t chunks_without_gaps = chunks_that_fit(page_bytes);
+  static constexpr std::size_t chunks_in_run() {
+    const std::size_t apart = std::min(std::size_t{1} << std::countr_zero(stride), cache_way_bytes);
+    if (apart < 4 * cache_line_bytes || gap_bytes > cache_line_bytes) return page_bytes;
+    const std::size_t runs = apart / cache_line_bytes;
+    const std::size_t in_run = (chunks_without_gaps + runs - 1) / runs;
+    return 100 * chunks_that_fit(in_run) >= 99 * chunks_without_gaps ? in_run : page_bytes;
+  }
+  static constexpr std::size_t in_run = chunks_in_run();
+  static constexpr bool has_gaps = in_run != page_bytes;
+  static constexpr std::size_t run_bytes = in_run * stride + (has_gaps ? gap_bytes : 0);
+
   static_assert(!header_beside || alignof(Header) <= 4096);
-  static constexpr std::uint32_t capacity = chunks_that_fit();
+  static constexpr std::uint32_t capacity = chunks_that_fit(in_run);
   static constexpr std::size_t first = first_offset(capacity);
   static_assert(capacity >= 1);
 
@@ -93,7 +115,12 @@ struct layout {
     return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(chunk) & ~(page_bytes - 1));
   }
   HEAPLEDGER_POOL_HOT static link* chunk_at(char* page, std::size_t index) {
-    return reinterpret_cast<link*>(page + first + index * stride);
+    return reinterpret_cast<link*>(page + first + index * stride + (has_gaps ? index / in_run * gap_bytes : 0));
+  }
+  // The chunk that a byte of its page lies in or behind, by index.
+  static std::size_t index_around(std::size_t offset) {
+    const std::size_t in_chunks = offset - first;
+    return in_chunks / run_bytes * in_run + std::min(in_chunks % run_bytes / stride, in_run - 1);
   }
 
   // The index of a chunk in its page; not below `capacity` for a pointer that is none. Division by multiplication with
@@ -103,7 +130,14 @@ struct layout {
     constexpr auto odd = static_cast<std::uint32_t>(stride >> shift);
     const auto in_page = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(chunk) & (page_bytes - 1));
     const std::uint32_t offset = in_page - static_cast<std::uint32_t>(first);
-    return std::rotr(offset * inverse(odd), shift);
+    if constexpr (has_gaps) {
+      constexpr auto a_run = static_cast<std::uint32_t>(run_bytes);
+      const std::uint32_t index = std::rotr(offset % a_run * inverse(odd), shift);
+      const std::uint32_t before = offset / a_run * static_cast<std::uint32_t>(in_run);
+      return index < in_run ? before + index : capacity;
+    } else {
+      return std::rotr(offset * inverse(odd), shift);
+    }
   }
   // Of an odd number, modulo 2^32.
   static constexpr std::uint32_t inverse(std::uint32_t odd) {

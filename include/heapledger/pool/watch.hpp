@@ -170,7 +170,7 @@ struct watch {
   HEAPLEDGER_POOL_COLD static bool refuse_position(const void* pointer, const pool_identity* pool) {
     char* const start = Layout::page_start(pointer);
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(pointer) - start);
-    const std::size_t index = (offset - Layout::first) / Layout::stride;
+    const std::size_t index = Layout::index_around(offset);
     const bool inside =
         offset >= Layout::first && index < Layout::capacity && !page_of<Layout>::is_descriptions(pointer);
     checks::failed({.kind = violation_kind::middle_pointer,
