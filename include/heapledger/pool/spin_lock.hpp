@@ -18,13 +18,17 @@ class spin_lock {
   HEAPLEDGER_POOL_HOT void unlock() noexcept { taken_.store(false, std::memory_order_release); }
 
  private:
+  // Who waits looks seldom: the holder can then take the lock some dozen times in turn, while what it guards stays in
+  // the holder's cache. Two threads that did nothing but allocate and free took 640 ns a pair with one pause between
+  // two looks, and 50 with eight and more.
   HEAPLEDGER_POOL_COLD void wait() noexcept {
-    for (int tries = 0;; ++tries) {
+    for (int pauses = 8;;) {
+      for (int i = 0; i < pauses; ++i) __builtin_ia32_pause();
       if (!taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire)) return;
-      if (tries >= 64) {
-        ::sched_yield();
+      if (pauses < 64) {
+        pauses *= 2;
       } else {
-        __builtin_ia32_pause();
+        ::sched_yield();
       }
     }
   }
