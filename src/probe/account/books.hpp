@@ -41,26 +41,25 @@ struct alignas(64) books {  // whole cache lines: the sets of `recent` lie behin
   static constexpr std::uint64_t never = 1;                    // of no_books
   static bool busy(std::uint64_t generation) { return generation - 2 < first_generation - 2; }
   std::uint64_t generation;
-  std::uint64_t known_generation;  // the one that the remembered stack belongs to
-  std::uint32_t id;                // whose accounts the fast paths may book in: writer_id, but nobody's in a scope
-  wire::cell* deltas;
-  std::uint32_t delta_shift;
-  std::uint32_t delta_count;
-  wire::thread* thread;
-  wire::writer* writer;
   const void* last_block;  // allocated last; freed next, it is a temporary
-
-  // What `stack` was booked to last; forgotten when one of this thread's cells is folded away.
-  std::uint32_t recent_account;
-  wire::cell* recent_cell;
-
-  // Net bytes of this thread. Beyond these marks the slow path looks at the peak (see peak.cpp), and at the leases of
+  // Net bytes of this thread. Beyond the marks the slow path looks at the peak (see peak.cpp), and at the leases of
   // the scopes that the thread is in.
   std::int64_t live;
   std::int64_t publish_above;
+  wire::thread* thread;
+  wire::writer* writer;
+  // What `stack` was booked to last; forgotten when one of this thread's cells is folded away.
+  wire::cell* recent_cell;
+  std::uint32_t recent_account;
+  std::uint32_t id;  // whose accounts the fast paths may book in: writer_id, but nobody's in a scope
+
   std::int64_t publish_below;
   std::int64_t peak_mark;
   std::int64_t published;
+  std::uint64_t known_generation;  // the one that the remembered stack belongs to
+  wire::cell* deltas;
+  std::uint32_t delta_shift;
+  std::uint32_t delta_count;
 
   books* nested;
   books* next_free;
