@@ -93,11 +93,11 @@ struct layout {
   // cache, and what a program uses most is at the beginning: a pair took 2.3 ns at 512 bytes, 1.2 at 528. Gaps of a
   // line spread them over all sets, a run of chunks each: slab colouring (Bonwick, 1994), within the page. Not where
   // they would take more than one chunk of a hundred.
-  static constexpr std::size_t gap_bytes = std::max(cache_line_bytes, alignment);
+  static constexpr std::size_t gap_bytes = cache_line_bytes;
   static constexpr std::size_t chunks_without_gaps = chunks_that_fit(page_bytes);
   static constexpr std::size_t chunks_in_run() {
     const std::size_t apart = std::min(std::size_t{1} << std::countr_zero(stride), cache_way_bytes);
-    if (apart < 4 * cache_line_bytes || gap_bytes > cache_line_bytes) return page_bytes;
+    if (apart < 4 * cache_line_bytes || alignment > gap_bytes) return page_bytes;
     const std::size_t runs = apart / cache_line_bytes;
     const std::size_t in_run = (chunks_without_gaps + runs - 1) / runs;
     return 100 * chunks_that_fit(in_run) >= 99 * chunks_without_gaps ? in_run : page_bytes;

@@ -41,6 +41,8 @@ struct alignas(64) books {  // whole cache lines: the sets of `recent` lie behin
   static constexpr std::uint64_t never = 1;                    // of no_books
   static bool busy(std::uint64_t generation) { return generation - 2 < first_generation - 2; }
   std::uint64_t generation;
+  // What a booking stores last, in turn, and what it reads: one cache line. In scopes without stacks list took 1.24 of
+  // bare so, and 1.25 with the three stores in two lines.
   const void* last_block;  // allocated last; freed next, it is a temporary
   // Net bytes of this thread. Beyond the marks the slow path looks at the peak (see peak.cpp), and at the leases of
   // the scopes that the thread is in.
