@@ -218,10 +218,15 @@ std::uint32_t add_account(const wire::account_key& key) {
   std::uint32_t& total = segment.header->account_count;
   std::uint32_t fresh = __atomic_load_n(&total, __ATOMIC_RELAXED);
   do {
-    const bool room = is_committed(segment.accounts, fresh + 1) && is_committed(segment.account_keys, fresh + 1);
-    if (HL_UNLIKELY(!room || fresh >= tag::account_limit) && !make_room(fresh + 1)) return 0;
+    // For one more, which account_of() may read.
+    const bool room = is_committed(segment.accounts, fresh + 2) && is_committed(segment.account_keys, fresh + 2);
+    if (HL_UNLIKELY(!room || fresh + 1 >= tag::account_limit) && !make_room(fresh + 2)) return 0;
   } while (!__atomic_compare_exchange_n(&total, &fresh, fresh + 1, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-  segment.account_keys[fresh] = key;
+  wire::account_key& its_key = segment.account_keys[fresh];
+  its_key.node = key.node;
+  its_key.scope = key.scope;
+  its_key.path = key.path;
+  __atomic_store_n(&its_key.owner, key.owner, __ATOMIC_RELAXED);  // see is_own_account()
   // The next one's lines: by the time that it is made they are here.
   __builtin_prefetch(&segment.account_keys[fresh + 2], 1);
   __builtin_prefetch(&segment.accounts[fresh + 1], 1);
