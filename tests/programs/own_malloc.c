@@ -29,6 +29,7 @@ void* malloc(size_t bytes) {
 }
 void free(void* block) {
   if (!block) return;
+  calls++;
   if ((char*)block < arena || (char*)block >= arena + sizeof arena) {
     static const char text[] = "free of a block that is not mine\n";
     (void)!write(2, text, sizeof text - 1);
@@ -60,6 +61,8 @@ static int attach(void) {
 int main(void) {
 #ifdef ATTACHED
   printf("%d\n", attach());
+#else
+  printf("%lu calls before main\n", calls);  // an allocator like this one may not be ready before
 #endif
   char* text = NULL;
   for (int i = 0; i < 1000; i++) {
@@ -71,6 +74,6 @@ int main(void) {
   }
   free(text);
   unsigned long own = calls;
-  printf("%s\n", own >= 2000 ? "all calls came here" : "calls went elsewhere");
+  printf("%s\n", own >= 3000 ? "all calls came here" : "calls went elsewhere");
   return 0;
 }

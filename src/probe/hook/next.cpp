@@ -67,7 +67,7 @@ constinit std::size_t bootstrap_used = 0;
 bool chunk_sizes_agree(const next_allocator& with) {
   // Under valgrind it is not glibc's whatever its address says, and reading there is an error to report.
   if (with.malloc != __libc_malloc) return false;
-  if (!is_late() && dlsym(RTLD_DEFAULT, "_vgnU_freeres") != nullptr) return false;
+  if (!is_late() && defined_from(program_map(), "_vgnU_freeres") != nullptr) return false;
   constexpr std::size_t sizes[] = {0, 1, 24, 25, 100, 1032, 1033, 5000, 70'000};
   for (const std::size_t bytes : sizes) {
     void* block = with.malloc(bytes);
@@ -78,6 +78,13 @@ bool chunk_sizes_agree(const next_allocator& with) {
     if (!agree) return false;
   }
   return true;
+}
+
+// As next_definition(), of what most programs have not.
+void* behind_if_any(const char* name) {
+  if (is_late()) return late_next(name);
+  const link_map* const own = own_map();
+  return own != nullptr ? defined_from(own->l_next, name) : nullptr;
 }
 
 // Whether a name means our definition to the program. Its address, taken here, would be the program's own.
@@ -122,7 +129,7 @@ bool find_next_allocator() {
   look_up_next(found.aligned_alloc, "aligned_alloc");
   look_up_next(found.posix_memalign, "posix_memalign");
   look_up_next(found.usable_size, "malloc_usable_size");
-  look_up_next(found.mallocx, "mallocx");
+  found.mallocx = reinterpret_cast<decltype(found.mallocx)>(behind_if_any("mallocx"));
   // A block of it may come to `free`.
   if (!in_one_object(reinterpret_cast<void*>(found.mallocx), reinterpret_cast<void*>(found.malloc)))
     found.mallocx = nullptr;

@@ -35,6 +35,12 @@ link_map* program_map() {
   return _r_debug.r_map;
 }
 
+void* defined_from(const link_map* first, const char* name) {
+  for (const link_map* map = first; map != nullptr; map = map->l_next)
+    if (void* found = image(*map).definition(name); found != nullptr) return found;
+  return nullptr;
+}
+
 // What the program needs and what is preloaded stand in the list when it starts, preloaded libraries before all that is
 // needed, and so before the loader, which libc needs.
 bool came_late() {

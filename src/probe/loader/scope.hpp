@@ -15,6 +15,11 @@ namespace heapledger::probe {
 link_map* own_map();
 link_map* program_map();
 
+// What the given module, or one that was loaded after it, defines by this name; nullptr: nothing. Takes no lock, and no
+// memory to say so: dlsym has an error text from the program's allocator, which may be the program's own, and not
+// ready.
+void* defined_from(const link_map* first, const char* name);
+
 // The probe came by dlopen, after the program's start, and for its own sake: no other module needs it.
 bool came_late();
 
