@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tool/analyse/mismatches.hpp"
+#include "tool/analyse/error_places.hpp"
 #include "tool/analyse/symbol_gaps.hpp"
 #include "tool/report/loss_words.hpp"
 #include "tool/report/names.hpp"
@@ -15,7 +15,7 @@
 namespace heapledger::report {
 namespace {
 
-constexpr std::size_t errors_shown = 10;
+constexpr std::size_t error_places_shown = 3;  // of each kind
 constexpr std::size_t modules_shown = 4;
 constexpr double nameless_share_worth_a_word = 0.20;
 
@@ -32,25 +32,29 @@ std::string doubt_text(const profile& p, std::uint32_t module) {
 }  // namespace
 
 void write_errors(page& page, const profile& p, analyse::machinery& machinery) {
-  const auto errors = analyse::judged_errors(p);
-  if (errors.empty()) return;
+  const auto kinds = analyse::error_kinds(p, machinery);
+  if (kinds.empty()) return;
   std::uint64_t all = 0;
-  for (const auto& judged : errors) all += judged.error.count;
+  for (const auto& kind : kinds) all += kind.count;
   page.blank();
   page.line(fmt::format("ERRORS in the program: {}", count_text(all)), tone::alarm);
-  for (std::size_t i = 0; i < std::min(errors.size(), errors_shown); ++i) {
-    const auto& [error, doubt] = errors[i];
-    page.paragraph(error_text(error.kind, error.count), 2);
-    if (doubt != none) page.paragraph(doubt_text(p, doubt), 2, tone::faint);
-    const auto stack = std::find_if(p.stacks.begin(), p.stacks.end(),
-                                    [id = error.stack](const stack_entry& entry) { return entry.id == id; });
-    if (stack == p.stacks.end() || stack->node == 0) continue;
-    page.line("  The block was allocated by", tone::faint);
-    write_stack(page, p, machinery, stack->node);
-  }
-  if (errors.size() > errors_shown) {
-    page.line(fmt::format("  {}: --json lists them", counted(errors.size() - errors_shown, "more", "more")),
-              tone::faint);
+  for (const auto& kind : kinds) {
+    page.paragraph(error_text(kind.kind, kind.count), 2);
+    if (kind.doubt != none) page.paragraph(doubt_text(p, kind.doubt), 2, tone::faint);
+    const std::size_t shown = std::min(kind.places.size(), error_places_shown);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const analyse::error_place& place = kind.places[i];
+      if (place.stacks.empty()) continue;
+      page.line(place.count == kind.count ? "  The block was allocated by"
+                                          : fmt::format("  {} of {} blocks {} allocated by", count_text(place.count),
+                                                        count_text(kind.count), place.count == 1 ? "was" : "were"),
+                tone::faint);
+      write_stack(page, p, machinery, p.stacks[place.stacks.front()].node);
+      if (const std::size_t others = place.stacks.size() - 1; others != 0)
+        page.line(fmt::format("     and by {} to that place", counted(others, "other way", "other ways")), tone::faint);
+    }
+    if (const std::size_t more = kind.places.size() - shown; more != 0)
+      page.line(fmt::format("  {}: --json lists them", counted(more, "more place", "more places")), tone::faint);
   }
 }
 
