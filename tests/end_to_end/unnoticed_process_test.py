@@ -25,8 +25,9 @@ class Process(ledger.Case):
                          processes=2)
         self.assert_same([ledger.program("descriptors")], env={"ODD": "a=b\nc", "EMPTY": ""}, processes=1)
 
-    def test_mappings_of_malloc(self):
-        """glibc makes none for sizes of which one was freed: the probe has not freed any to learn how blocks look."""
+    def test_heap_and_mappings_of_malloc(self):
+        """The probe has left no block in the heap, nor freed one at hand, to learn how blocks look; nor one with a mapping of
+        its own, for whose size glibc would make none any more."""
         self.assert_same([ledger.program("mappings_of_malloc")], processes=1)
 
     def test_environment_that_the_kernel_keeps(self):

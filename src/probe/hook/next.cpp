@@ -10,8 +10,6 @@
 #include "probe/hook/late.hpp"
 #include "probe/hook/process.hpp"
 
-extern "C" void* __libc_malloc(std::size_t);
-
 namespace heapledger::probe {
 
 namespace {
@@ -61,23 +59,49 @@ constexpr std::size_t bootstrap_bytes = 64 * 1024;
 alignas(4096) constinit char bootstrap_memory[bootstrap_bytes] = {};
 constinit std::size_t bootstrap_used = 0;
 
-// glibc keeps a chunk's size in the word in front of the block. Believed only after it agreed with
-// malloc_usable_size for blocks from every kind of bin. None is a mapping of its own: when such a block is freed, glibc
-// makes no more mappings for others of its size.
+constinit decltype(next_allocator::usable_size) sizes_behind = nullptr;
+
+// Under valgrind it is not glibc's whatever its address says, and reading in front of a block is an error to report.
+bool may_be_glibc(const next_allocator& with) {
+  return is_of_libc(reinterpret_cast<const void*>(with.malloc)) &&
+         (is_late() || defined_from(program_map(), "_vgnU_freeres") == nullptr);
+}
+
+// glibc keeps a chunk's size in the word in front of the block. Believed only after it agreed with malloc_usable_size
+// for blocks of every kind of bin: one block that grows at the top of the heap, and gives it all back, so that nothing
+// of it is at hand afterwards. It never is a mapping of its own: when such a block is freed, glibc makes no more
+// mappings for others of its size.
 bool chunk_sizes_agree(const next_allocator& with) {
-  // Under valgrind it is not glibc's whatever its address says, and reading there is an error to report.
-  if (with.malloc != __libc_malloc) return false;
-  if (!is_late() && defined_from(program_map(), "_vgnU_freeres") != nullptr) return false;
-  constexpr std::size_t sizes[] = {0, 1, 24, 25, 100, 1032, 1033, 5000, 70'000};
+  constexpr std::size_t sizes[] = {0, 1, 24, 25, 100, 1032, 1033, 5000, 40'000};
+  void* block = nullptr;
+  bool agree = true;
   for (const std::size_t bytes : sizes) {
-    void* block = with.malloc(bytes);
-    if (block == nullptr) return false;
+    void* const grown = block == nullptr ? with.malloc(bytes) : with.realloc(block, bytes);
+    agree = agree && grown != nullptr;
+    if (!agree) break;
+    block = grown;
     const std::size_t chunk = static_cast<const std::size_t*>(block)[-1];
-    const bool agree = is_mapping(chunk) || glibc_usable_size(chunk) == with.usable_size(block);
-    with.free(block);
-    if (!agree) return false;
+    agree = is_mapping(chunk) || glibc_usable_size(chunk) == sizes_behind(block);
   }
-  return true;
+  if (block != nullptr) with.free(block);
+  return agree;
+}
+
+// Not before a block is asked about: until then a program without any has no heap, as without us, and what it finds in
+// mallinfo() is its own. haproxy looks there whether malloc(1) changes anything, which it does not from a block at
+// hand.
+std::size_t first_size(void* block) {
+  next.usable_size = sizes_behind;
+  next.glibc = chunk_sizes_agree(next);
+  choose_paths();
+  return sizes_behind(block);
+}
+
+// tcmalloc allocates when it is first asked, which would have us ask again: so now, while nothing is booked.
+void settle_usable_size(const next_allocator& with) {
+  void* const block = with.malloc(1);
+  with.usable_size(block);
+  with.free(block);
 }
 
 // As next_definition(), of what most programs have not.
@@ -141,7 +165,12 @@ bool find_next_allocator() {
     found.operator_new = found.malloc;
     found.deletes_from = 1;
   }
-  found.glibc = chunk_sizes_agree(found);
+  if (may_be_glibc(found)) {
+    sizes_behind = found.usable_size;
+    found.usable_size = first_size;
+  } else {
+    settle_usable_size(found);
+  }
   next = found;
   find_allocator_code();
   return true;

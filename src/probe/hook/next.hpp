@@ -17,7 +17,7 @@ struct next_allocator {
   void* (*aligned_alloc)(std::size_t, std::size_t);
   int (*posix_memalign)(void**, std::size_t, std::size_t);
   std::size_t (*usable_size)(void*);
-  bool glibc;       // chunk sizes can be read in front of the block
+  bool glibc;       // chunk sizes can be read in front of the block; not known until `usable_size` was asked once
   bool cxx_direct;  // nobody else defines operator new or delete: ours need not go through theirs
   // The same in the form that the fast paths ask: malloc, or what gives nothing; and where the blocks begin that our
   // operator delete frees itself, which nullptr never is.

@@ -200,9 +200,7 @@ void heed_options() {
   state.stacks_off = chosen.stacks == wire::stacks_mode::off;
   state.check = chosen.check && !state.stacks_off;
   choose_lifetimes(chosen.lifetimes);
-  state.direct = next.glibc && !state.check && !state.stacks_off && !state.lifetimes;
-  state.flat = next.glibc && state.stacks_off && !state.lifetimes;
-  state.free_direct = next.glibc && !state.lifetimes;
+  choose_paths();
   draw_key();
   find_loader();
 }
@@ -225,6 +223,12 @@ void end_header(wire::lifecycle how) {
 }
 
 }  // namespace
+
+void choose_paths() {
+  state.direct = next.glibc && !state.check && !state.stacks_off && !state.lifetimes;
+  state.flat = next.glibc && state.stacks_off && !state.lifetimes;
+  state.free_direct = next.glibc && !state.lifetimes;
+}
 
 void enter_child() {
   registered.reset();

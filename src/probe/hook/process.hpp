@@ -42,6 +42,9 @@ HL_HOT bool in_loader(const void* address) {
 }
 HL_COLD void loader_freed();
 
+// By what is known of the allocator behind us, and by the options.
+void choose_paths();
+
 // Resolves the allocator behind us and begins to keep books. Called by whatever comes first.
 HL_COLD void begin();
 bool beginning();  // in begin(): what is allocated now serves the dynamic linker's own lookups
