@@ -1,10 +1,13 @@
 #include "probe/hook/environment.hpp"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "probe/base/syscalls.hpp"
 #include "probe/hook/environment_text.hpp"
 #include "probe/hook/initial_stack.hpp"
 
@@ -56,6 +59,13 @@ bool without_us(const char* list, char* out, std::size_t capacity) {
   }
   out[used] = 0;
   return found;
+}
+
+// The loader complains of a library that it does not find: in another root, or as a user who may not read it. Asked for
+// the real user, of whom the kernel asks without the privileges that a program loses when it executes another.
+bool is_within_reach() {
+  const long error = sys::call(__NR_faccessat, static_cast<std::uint64_t>(AT_FDCWD), sys::word(own_path), R_OK);
+  return error != -ENOENT && error != -ENOTDIR && error != -EACCES;
 }
 
 bool has_us(const char* list) {
@@ -142,7 +152,7 @@ void start_environment(bool follow) {
 }
 
 child_environment::child_environment(char* const* program) : program_(program) {
-  if (!following) return;
+  if (!following || !is_within_reach()) return;
   for (; program != nullptr && program[count_] != nullptr; ++count_) {
     if (!begins_preload(program[count_])) continue;
     program_preload_ = program[count_];

@@ -57,35 +57,35 @@ void start_exec() {
   environment = child.build(alloca(child.bytes()))
 
 HL_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
-  HL_CHILD(brings_sanitizer(path), environment);
+  HL_CHILD(runs_alone(path), environment);
   return real.execve(path, arguments, environment);
 }
 HL_EXPORT int execv(const char* path, char* const* arguments) {
   return execve(path, arguments, environ);
 }
 HL_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) {
-  HL_CHILD(searched_brings_sanitizer(file), environment);
+  HL_CHILD(searched_runs_alone(file), environment);
   return real.execvpe(file, arguments, environment);
 }
 HL_EXPORT int execvp(const char* file, char* const* arguments) {
   return execvpe(file, arguments, environ);
 }
 HL_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) {
-  HL_CHILD(false, environment);
+  HL_CHILD(runs_alone(file, "", AT_EMPTY_PATH), environment);
   return real.fexecve(file, arguments, environment);
 }
 HL_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment, int flags) {
-  HL_CHILD((folder == AT_FDCWD && brings_sanitizer(path)), environment);
+  HL_CHILD(runs_alone(folder, path, flags), environment);
   return real.execveat(folder, path, arguments, environment, flags);
 }
 HL_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(brings_sanitizer(path), environment);
+  HL_CHILD(runs_alone(path), environment);
   return real.posix_spawn(pid, path, actions, attributes, arguments, environment);
 }
 HL_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(searched_brings_sanitizer(file), environment);
+  HL_CHILD(searched_runs_alone(file), environment);
   return real.posix_spawnp(pid, file, actions, attributes, arguments, environment);
 }
 
