@@ -13,7 +13,7 @@ MARKERS = ledger.program("markers")
 
 
 class Live(ledger.Case):
-    def start(self, case, program=MARKERS):
+    def start(self, case, program=MARKERS, says=b"ready\n"):
         """The program, bare with the probe, up to its first wait. Its pid is its own."""
         file = self.path(f"{case}-{self.count}.hlp")
         self.count += 1
@@ -21,7 +21,7 @@ class Live(ledger.Case):
                                    env=ledger.plain_environment(
                                        {"LD_PRELOAD": ledger.PROBE, "HEAPLEDGER_OUTPUT": file}))
         self.addCleanup(self.end, process)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
+        self.assertRegex(process.stdout.readline(), says)
         process.segment = file
         return process
 
@@ -162,6 +162,35 @@ class Live(ledger.Case):
         sample, = self.samples("--count", 1, scopes.pid)
         self.assertEqual(sample["stacks"][0]["scope"], ["request"])
 
+    def test_what_the_program_maps(self):
+        process = self.start("resident", ledger.program("mapped"), says=rb"\d+\n")
+        for source in (process.pid, process.segment):
+            sample, = self.samples("--count", 1, "--per", "mapping", source)
+            sites = {ledger.functions(s)[0]: s for s in sample["mappings"] if s["live_bytes"]}
+            self.assertEqual({name: (s["live_bytes"], s["resident_bytes"], s["calls"], s["ranges"], s["kind"])
+                              for name, s in sites.items()},
+                             {"map_a": (64 << 20, 20 << 20, 1, 1, "anonymous"), "map_b": (8 << 20, 0, 1, 1, "anonymous"),
+                              "map_c": (32 << 20, 4 << 20, 1, 1, "anonymous")})
+            self.assertEqual(sample["mapped_resident_bytes"], 24 << 20)
+            self.assertEqual([ledger.functions(s)[0] for s in sample["mappings"]][:3], ["map_a", "map_c", "map_b"])
+        text = self.top("--count", 1, "--per", "mapping", process.pid).out.decode()
+        self.assertRegex(text, r"RSS [\d.]+ MiB \(24\.0 MiB mapped\)")
+        self.assertRegex(text, r"64\.0 MiB +20\.0 MiB .*map_a < main")
+        sample, = self.samples("--count", 1, process.pid)
+        self.assertTrue(all("map_" not in ledger.functions(s)[0] for s in sample["stacks"] if s["frames"]))
+
+    def test_what_a_profile_says_of_mappings(self):
+        done = self.profile([ledger.program("mapped"), "kinds"])
+        sample, = self.samples("--per", "mapping", "--top", 99, done.files[0])
+        told = {(s["kind"], s["calls"], s["mapped_bytes"], s["unmapped_bytes"], s["live_bytes"], s["ranges"],
+                 tuple(ledger.functions(s))) for s in done.report["mapped"]["stacks"]}
+        self.assertEqual({(s["kind"], s["calls"], s["mapped_bytes"], s["unmapped_bytes"], s["live_bytes"], s["ranges"],
+                           tuple(ledger.functions(s))) for s in sample["mappings"]}, told)
+        text = self.top("--per", "mapping", done.files[0]).out.decode()
+        for kind in ("file", "shared"):
+            self.assertRegex(text, rf"  \({kind}\) \w+ < ")
+        self.assertNotIn("(anonymous)", text)
+
     def test_profile(self):
         file = self.profile([MARKERS, "phases"]).files[0]
         sample, = self.samples(file)
@@ -179,7 +208,8 @@ class Live(ledger.Case):
         """No header above nothing: a line that says how to have some."""
         file = self.profile([ledger.program("nothing")]).files[0]
         for per, said in (("pool", "no pool of this program shows itself; docs/pools.md says how"),
-                          ("scope", "this program has no scopes; docs/budgets.md says how")):
+                          ("scope", "this program has no scopes; docs/budgets.md says how"),
+                          ("mapping", "this program has mapped nothing itself; docs/mappings.md says what counts")):
             lines = ledger.execute([ledger.BIN, "top", "--per", per, file]).out.decode().splitlines()
             self.assertRegex(lines[1], said)
             self.assertEqual(lines[2:], [""])

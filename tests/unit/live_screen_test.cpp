@@ -37,7 +37,7 @@ class scripted : public source {
     ++taken;
     return last_ = next;
   }
-  const profile& describe(std::span<const std::uint32_t> stacks) override {
+  const profile& describe(subject, std::span<const std::uint32_t> stacks) override {
     shown_ = names_.build();
     shown_.stacks.clear();
     for (const auto index : stacks) shown_.stacks.push_back(names_.build().stacks[last_.stacks[index].id]);
@@ -206,6 +206,24 @@ TEST_F(live_screen, says_how_it_ended) {
   EXPECT_TRUE(view.has_ended());
   EXPECT_TRUE(shows(view, "went on as another program"));
   EXPECT_FALSE(view.type('q'));
+}
+
+TEST_F(live_screen, unfolds_rows_of_one_view_only) {
+  program.next.mapped = program.next.stacks;
+  for (auto& row : program.next.mapped) row.name = "file";
+  screen view(program, order::live, subject::stack, true);
+  EXPECT_FALSE(shows(view, "main.cpp"));
+  view.press(key::enter);
+  EXPECT_TRUE(shows(view, "main.cpp"));
+  view.type('5');
+  EXPECT_FALSE(shows(view, "main.cpp"));
+  EXPECT_TRUE(shows(view, "(file) cache < main"));
+  view.type('w');  // no leak is looked for there
+  EXPECT_TRUE(shows(view, "*MAPPED"));
+  view.press(key::enter);
+  EXPECT_TRUE(shows(view, "main.cpp"));
+  view.type('1');
+  EXPECT_TRUE(shows(view, "main.cpp"));
 }
 
 TEST(live_table, leaves_out_the_least_column_first) {

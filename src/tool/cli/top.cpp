@@ -94,10 +94,10 @@ int print_samples(const top_options& options, live::source& source, live::symbol
     const bool stacks = live::view_of(plain.what).are_stacks;
     static const profile nothing;
     if (stacks) {  // twice: the first asks for the names
-      source.describe(rows);
+      source.describe(plain.what, rows);
       names.wait();
     }
-    const auto& described = stacks ? source.describe(rows) : nothing;
+    const auto& described = stacks ? source.describe(plain.what, rows) : nothing;
     print(options.json ? live::as_json(sample, source.process(), rows, described, plain)
                        : live::as_text(sample, source.process(), rows, described, plain));
     if (sample.state != live::watched::running || taken == options.count) return 0;

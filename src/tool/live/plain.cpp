@@ -4,6 +4,7 @@
 
 #include "tool/analyse/frames.hpp"
 #include "tool/live/leak_marks.hpp"
+#include "tool/live/mapped.hpp"
 #include "tool/live/pools.hpp"
 #include "tool/live/table.hpp"
 #include "tool/live/view.hpp"
@@ -30,6 +31,12 @@ std::string json_counts(const counters& count) {
 std::string json_rate(const per_second& rate) {
   return fmt::format(R"(,"live_bytes_per_second":{:.1f},"allocations_per_second":{:.1f})", rate.live_bytes,
                      rate.allocations);
+}
+
+std::string json_scope(const std::vector<std::string>& scope) {
+  std::string text = ",\"scope\":[";
+  for (std::size_t i = 0; i < scope.size(); ++i) text += (i == 0 ? "" : ",") + json_string(scope[i]);
+  return text + "]";
 }
 
 std::string json_frames(const profile& p, std::uint32_t node) {
@@ -68,7 +75,7 @@ std::string as_text(const sample& from, const process_info& process, const std::
     out +=
         fmt::format(", {}/s, {} allocations/s", growth_text(from.rate->live_bytes), churn_text(from.rate->allocations));
   out += fmt::format(", peak {}", report::bytes_text(total.peak_bytes));
-  if (from.rss_bytes) out += fmt::format(", RSS {}", report::bytes_text(*from.rss_bytes));
+  if (from.rss_bytes) out += fmt::format(", RSS {}", report::bytes_text(*from.rss_bytes)) + mapped_share_text(from);
   out += leaks_summary(from) + "\n";
   const auto& all = rows_of(from, options.what);
   if (rows.empty()) return out + fmt::format("  {}\n\n", all.empty() ? view_of(options.what).empty : none_lives);
@@ -76,10 +83,7 @@ std::string as_text(const sample& from, const process_info& process, const std::
   out += lines.heading() + "\n";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& row = all[rows[i]];
-    out += lines.line(row, view_of(options.what).are_stacks
-                               ? where_text(described, i, lines.where_width())
-                               : report::cut_right(report::terminal_text(row.name), lines.where_width())) +
-           "\n";
+    out += lines.line(row, where_text(view_of(options.what), row, described, i, lines.where_width())) + "\n";
   }
   return out + "\n";
 }
@@ -93,21 +97,24 @@ std::string as_json(const sample& from, const process_info& process, const std::
   if (process.attached_after_ns > 0)
     out += fmt::format(",\"attached_after\":{}", report::json_seconds(process.attached_after_ns));
   if (from.rss_bytes) out += fmt::format(",\"rss_bytes\":{}", *from.rss_bytes);
+  if (from.mapped_resident_bytes) out += fmt::format(",\"mapped_resident_bytes\":{}", *from.mapped_resident_bytes);
   if (from.rate) out += json_rate(*from.rate);
   out += leaks_json(from);
   out += fmt::format(",\"{}\":[", view_of(options.what).tab);
   const auto& all = rows_of(from, options.what);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& row = all[rows[i]];
-    out += fmt::format("{}{{{}", i == 0 ? "" : ",", json_counts(row.count));
-    if (from.rate) out += json_rate(row.rate);
+    const bool is_mapped = options.what == subject::mapping;
+    out += fmt::format("{}{{{}", i == 0 ? "" : ",", is_mapped ? mapped_json(row) : json_counts(row.count));
+    if (from.rate) out += is_mapped ? mapped_rate_json(row) : json_rate(row.rate);
     out += mark_json(row);
-    if (view_of(options.what).sorts_by(order::peak)) out += fmt::format(",\"peak_bytes\":{}", row.count.peak_bytes);
+    if (view_of(options.what).sorts_by(order::peak) && !is_mapped)
+      out += fmt::format(",\"peak_bytes\":{}", row.count.peak_bytes);
     if (view_of(options.what).are_stacks) {
       const auto& stack = described.stacks[i];
-      out += fmt::format(",\"id\":{},\"scope\":[", stack.id);
-      for (std::size_t s = 0; s < stack.scope.size(); ++s) out += (s == 0 ? "" : ",") + json_string(stack.scope[s]);
-      out += "]" + json_frames(described, stack.node);
+      out += fmt::format(",\"id\":{}", stack.id);
+      if (!is_mapped) out += json_scope(stack.scope);
+      out += json_frames(described, stack.node);
     } else {
       out += fmt::format(",\"name\":{}", json_string(row.name));
       if (options.what == subject::pool) out += pool_json(row);

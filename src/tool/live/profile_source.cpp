@@ -1,7 +1,9 @@
 // A profile shown like a program that has ended.
+#include <numeric>
 #include <utility>
 
 #include "tool/analyse/scopes.hpp"
+#include "tool/live/mapped.hpp"
 #include "tool/live/pools.hpp"
 #include "tool/live/source.hpp"
 
@@ -37,15 +39,26 @@ class profile_source : public source {
       if (scope.path.empty()) only_.scopes.back().count = scope.alone;
     }
     only_.pools = pool_rows(profile_);
+    if (profile_.mapped) {
+      std::vector<std::uint32_t> ids(profile_.mapped->sites.size());
+      std::iota(ids.begin(), ids.end(), 0);
+      only_.mapped = mapped_rows(*profile_.mapped, ids);
+      if (profile_.memory) only_.mapped_resident_bytes = profile_.memory->mapped_bytes;
+    }
     stacks_ = profile_.stacks;
   }
 
   const process_info& process() const override { return profile_.process; }
   const sample& take() override { return only_; }
 
-  const profile& describe(std::span<const std::uint32_t> stacks) override {
+  const profile& describe(subject what, std::span<const std::uint32_t> rows) override {
     profile_.stacks.clear();
-    for (const auto index : stacks) profile_.stacks.push_back(stacks_[index]);
+    for (const auto index : rows) {
+      if (what == subject::stack)
+        profile_.stacks.push_back(stacks_[index]);
+      else
+        profile_.stacks.push_back({.id = index, .node = profile_.mapped->sites[index].node, .scope = {}, .count = {}});
+    }
     return profile_;
   }
 

@@ -37,13 +37,22 @@ struct pool_memory {
   std::uint64_t open = 0;  // pools of that name and chunk size
 };
 
+// Of a row that is a place where the program maps memory itself. What is resident is looked at seldom, and from
+// outside.
+struct mapped_memory {
+  std::uint64_t ranges = 0;
+  std::optional<std::int64_t> resident_bytes = {};
+  std::optional<std::int64_t> most_resident_bytes = {};
+};
+
 struct row {
   std::uint32_t id = 0;  // of a stack, a thread (its record), a kind of scope: stable while the program runs
-  std::string name;      // of a thread or a scope; a stack has frames instead
+  std::string name;      // of a thread or a scope, or the kind of what is mapped; a stack has frames instead
   counters count;        // a thread's live bytes are what it allocated minus what it freed; it has no peak
   per_second rate;
   std::optional<leak_mark> leak = {};
   pool_memory pool = {};
+  mapped_memory mapped = {};
 };
 
 enum class watched { running, ended, other_image };
@@ -59,10 +68,12 @@ struct sample {
   leak_totals leaks;
   std::vector<row> scopes;  // with what is below each; the first is what no scope made; empty: no scopes
   std::vector<row> pools;   // bytes are those of chunks in use, and the peak is the memory of the largest one
+  std::vector<row> mapped;  // by stacks; see live/mapped.hpp
+  std::optional<std::int64_t> mapped_resident_bytes;
 };
 
 enum class order { live, growth, churn, peak, leaks };
-enum class subject { stack, thread, scope, pool };  // an index into views(), see view.hpp
+enum class subject { stack, thread, scope, pool, mapping };  // an index into views(), see view.hpp
 
 inline constexpr const char* order_names[] = {"live", "growth", "churn", "peak", "leaks"};
 

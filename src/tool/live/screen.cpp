@@ -8,6 +8,7 @@
 
 #include "tool/analyse/frames.hpp"
 #include "tool/live/leak_marks.hpp"
+#include "tool/live/mapped.hpp"
 #include "tool/live/table.hpp"
 #include "tool/report/command_text.hpp"
 #include "tool/report/printable.hpp"
@@ -74,7 +75,7 @@ void screen::choose_rows() {
   if (!search_.empty()) {
     const auto wanted = lower(search_);
     std::vector<std::uint32_t> kept;
-    const profile* described = view_of(what_).are_stacks ? &source_.describe(ranked_) : nullptr;
+    const profile* described = view_of(what_).are_stacks ? &source_.describe(what_, ranked_) : nullptr;
     for (std::size_t i = 0; i < ranked_.size(); ++i) {
       const bool is_kept = described != nullptr ? has_name(*described, i, wanted)
                                                 : lower(rows[ranked_[i]].name).find(wanted) != std::string::npos;
@@ -110,7 +111,8 @@ std::vector<screen_line> screen::head(std::size_t columns) const {
                                  report::signed_count_text(total.live_blocks()), total.live_blocks() == 1 ? "" : "s");
   if (last_->rate) live += fmt::format("  {}/s", growth_text(last_->rate->live_bytes));
   live += fmt::format("   peak {}", report::bytes_text(total.peak_bytes));
-  if (last_->rss_bytes) live += fmt::format("   RSS {}", report::bytes_text(*last_->rss_bytes));
+  if (last_->rss_bytes)
+    live += fmt::format("   RSS {}", report::bytes_text(*last_->rss_bytes)) + mapped_share_text(*last_);
   live += leaks_summary(*last_);
   if (last_->rate) live += fmt::format("   {} allocations/s", churn_text(last_->rate->allocations));
   lines.push_back({live, look::plain});
@@ -139,18 +141,18 @@ std::vector<screen_line> screen::body(std::size_t room, std::size_t columns) {
     const std::vector<std::uint32_t> on_screen(ranked_.begin() + static_cast<std::ptrdiff_t>(first_),
                                                ranked_.begin() + static_cast<std::ptrdiff_t>(first_ + count));
     const bool stacks = view_of(what_).are_stacks;
-    const profile* described = stacks ? &source_.describe(on_screen) : nullptr;
+    static const profile nothing;
+    const profile& described = stacks ? source_.describe(what_, on_screen) : nothing;
     std::vector<screen_line> lines;
     std::size_t selected_ends = 0;
     for (std::size_t i = 0; i < count && lines.size() < room + page_; ++i) {
       const auto& row = rows[on_screen[i]];
       const bool is_selected = first_ + i == selected_at_;
-      const auto where = stacks ? where_text(*described, i, columns_of.where_width())
-                                : report::cut_right(report::terminal_text(row.name), columns_of.where_width());
+      const auto where = where_text(view_of(what_), row, described, i, columns_of.where_width());
       lines.push_back({columns_of.line(row, where), is_selected ? look::selected : look::plain});
       if (is_selected) selected_ends = lines.size();
-      if (!stacks || !unfolded_.contains(row.id)) continue;
-      for (auto& frame : frame_lines(*described, i, columns > 8 ? columns - 8 : columns))
+      if (!stacks || !unfolded_.contains({what_, row.id})) continue;
+      for (auto& frame : frame_lines(described, i, columns > 8 ? columns - 8 : columns))
         lines.push_back({"        " + frame, look::faint});
     }
     const bool off_screen = selected_at_ >= first_ + count || selected_ends > room;
@@ -260,10 +262,10 @@ bool screen::press(key which) {
     case key::left:
       if (ranked_.empty() || !view_of(what_).are_stacks) break;
       selected_ = id_of(selected_at_);
-      if (which == key::left || (which == key::enter && unfolded_.contains(*selected_)))
-        unfolded_.erase(*selected_);
+      if (which == key::left || (which == key::enter && unfolded_.contains({what_, *selected_})))
+        unfolded_.erase({what_, *selected_});
       else
-        unfolded_.insert(*selected_);
+        unfolded_.insert({what_, *selected_});
       break;
     case key::tab:
       show(static_cast<subject>((static_cast<std::size_t>(what_) + 1) % views().size()));

@@ -74,7 +74,7 @@ class screen {
   std::size_t selected_at_ = 0;
   std::size_t first_ = 0;  // row at the top of the table
   std::size_t page_ = 1;
-  std::set<std::uint32_t> unfolded_;  // ids of stacks
+  std::set<std::pair<subject, std::uint32_t>> unfolded_;  // rows that are stacks, by their ids
 };
 
 }  // namespace heapledger::live

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
 #include "tool/collect/books.hpp"
+#include "tool/collect/mapped_memory.hpp"
+#include "tool/collect/memory_map.hpp"
 #include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/resident_parts.hpp"
@@ -15,8 +18,10 @@
 #include "tool/collect/segment.hpp"
 #include "tool/collect/stack_tree.hpp"
 #include "tool/live/leak_marks.hpp"
+#include "tool/live/mapped.hpp"
 #include "tool/live/pools.hpp"
 #include "tool/live/source.hpp"
+#include "tool/live/view.hpp"
 
 namespace heapledger::live {
 namespace {
@@ -73,39 +78,39 @@ class segment_source : public source {
         static_cast<std::int64_t>(std::min(copy_.header.attached_after_ns, std::uint64_t{1} << 62));
     next.time_ns =
         now_ns > start_ns ? static_cast<std::int64_t>(std::min(now_ns - start_ns, std::uint64_t{1} << 62)) : 0;
-    if (next.state == watched::running) {
-      if (const auto resident = collect::resident_totals_of(pid_)) next.rss_bytes = resident->rss;
-    }
     add_stacks(next);
     add_threads(next, now_ns);
     add_pools(next);
+    if (next.state == watched::running) look_at_memory(next, now_ns);
+    add_mapped(next);
     const auto passed_ns = has_sampled_ ? next.time_ns - last_.time_ns : 0;
     if (passed_ns > 0) next.rate = rate_of(next.totals, last_.totals, passed_ns);
     stacks_before_.add_rates(next.stacks, passed_ns);
     threads_before_.add_rates(next.threads, passed_ns);
     scopes_before_.add_rates(next.scopes, passed_ns);
     pools_before_.add_rates(next.pools, passed_ns);
+    mapped_before_.add_rates(next.mapped, passed_ns);
     has_sampled_ = true;
     last_ = std::move(next);
     return last_;
   }
 
-  const profile& describe(std::span<const std::uint32_t> stacks) override {
+  const profile& describe(subject what, std::span<const std::uint32_t> rows) override {
     profile& result = shown_ = {};
     result.process = process_;
+    const bool is_malloc = what == subject::stack;
     collect::scope_reader scopes(copy_, result);
-    std::vector<std::uint32_t> accounts;
     std::vector<std::uint32_t> innermost;
-    for (const auto index : stacks) {
-      accounts.push_back(last_.stacks[index].id);
-      innermost.push_back(copy_.account_keys[accounts.back()].node);
+    for (const auto index : rows) {
+      const auto id = rows_of(last_, what)[index].id;
+      innermost.push_back(is_malloc ? copy_.account_keys[id].node : copy_.mapping_sites[id].node);
     }
     const auto nodes = collect::build_stack_tree(copy_, std::move(innermost), result);
-    for (std::size_t i = 0; i < stacks.size(); ++i)
-      result.stacks.push_back({.id = accounts[i],
-                               .node = nodes[i],
-                               .scope = scopes.path_of(scopes.kind_of(copy_.account_keys[accounts[i]])),
-                               .count = last_.stacks[stacks[i]].count});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto& of = rows_of(last_, what)[rows[i]];
+      result.stacks.push_back({.id = of.id, .node = nodes[i], .scope = {}, .count = of.count});
+      if (is_malloc) result.stacks.back().scope = scopes.path_of(scopes.kind_of(copy_.account_keys[of.id]));
+    }
     names_.apply(result);
     return result;
   }
@@ -174,6 +179,32 @@ class segment_source : public source {
     to.pools = pool_rows(heaps);
   }
 
+  // The parts of it only where the program maps memory itself: they take more than a look at the totals.
+  void look_at_memory(sample& to, std::uint64_t now_ns) {
+    const auto resident = collect::resident_totals_of(pid_);
+    if (!resident) return;
+    to.rss_bytes = resident->rss;
+    if (copy_.mapping_sites.size() <= 1) return;
+    const collect::quick_totals totals{.allocations = to.totals.allocations,
+                                       .frees = to.totals.frees,
+                                       .allocated_bytes = to.totals.allocated_bytes,
+                                       .freed_bytes = to.totals.freed_bytes};
+    memory_.sample(file_, pid_, *resident, totals, now_ns);
+    if (memory_.last()) to.mapped_resident_bytes = memory_.last()->mapped_bytes;
+  }
+
+  void add_mapped(sample& to) const {
+    std::vector<std::uint32_t> sites(copy_.mapping_sites.size());
+    std::iota(sites.begin(), sites.end(), 0);
+    profile memory;
+    collect::add_mapped(copy_, sites, memory);  // a site's index stands for its node
+    if (!memory.mapped) return;
+    if (memory_.sorted_ns() != 0) collect::add_mapped_residency(copy_, memory_.mapped_residency(), 0, memory);
+    std::vector<std::uint32_t> ids;
+    for (const auto& site : memory.mapped->sites) ids.push_back(site.node);
+    to.mapped = mapped_rows(*memory.mapped, ids);
+  }
+
   void add_threads(sample& to, std::uint64_t now_ns) {
     if (to.state == watched::running && now_ns - names_read_ns_ >= names_pause_ns) {
       thread_names_ = collect::thread_names_of(pid_);
@@ -210,7 +241,8 @@ class segment_source : public source {
   sample last_;
   profile shown_;
   bool has_sampled_ = false;
-  history stacks_before_, threads_before_, scopes_before_, pools_before_;
+  history stacks_before_, threads_before_, scopes_before_, pools_before_, mapped_before_;
+  collect::memory_sampler memory_;
   std::map<std::uint32_t, std::string> thread_names_;
   std::uint64_t names_read_ns_ = 0;
 };

@@ -21,9 +21,9 @@ class source {
   // Throws input_error where the segment is damaged. After the program's end there is one more, the last.
   virtual const sample& take() = 0;
 
-  // These rows of the last sample's stacks as a profile of their own, in this order, as far as their names are known;
-  // what is not is being looked up meanwhile. Good until the next call.
-  virtual const profile& describe(std::span<const std::uint32_t> stacks) = 0;
+  // These rows of the last sample, of a view whose rows are stacks, as a profile of their own, in this order, as far as
+  // their names are known; what is not is being looked up meanwhile. Good until the next call.
+  virtual const profile& describe(subject what, std::span<const std::uint32_t> rows) = 0;
 };
 
 std::unique_ptr<source> watch_program(const collect::running_program& program, symbol_names& names);

@@ -10,6 +10,7 @@
 #include "tool/analyse/frames.hpp"
 #include "tool/analyse/machinery.hpp"
 #include "tool/live/leak_marks.hpp"
+#include "tool/live/mapped.hpp"
 #include "tool/report/frame_text.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
@@ -83,6 +84,11 @@ std::string where_text(const profile& p, std::size_t stack, std::size_t width) {
     if (only_rust || !machinery.is_rust(frames[i]))
       text += (i == visible.begin ? "" : " < ") + report::frame_name(p, frames[i], longest_function);
   return report::cut_right(text, width);
+}
+
+std::string where_text(const view& in, const row& of, const profile& described, std::size_t stack, std::size_t width) {
+  return in.are_stacks ? report::cut_right(mapped_kind_text(of) + where_text(described, stack, width), width)
+                       : report::cut_right(report::terminal_text(of.name), width);
 }
 
 std::vector<std::string> frame_lines(const profile& p, std::size_t stack, std::size_t width) {

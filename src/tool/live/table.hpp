@@ -35,6 +35,8 @@ std::string attached_text(const process_info& process);
 
 // "parse < read_request < main": the frames that matter, from the allocation outward, as many as fit; the scope first.
 std::string where_text(const profile& p, std::size_t stack, std::size_t width);
+// The same of a row of any view: its name where it is no stack.
+std::string where_text(const view& in, const row& of, const profile& described, std::size_t stack, std::size_t width);
 
 // Each frame that matters with its file and line.
 std::vector<std::string> frame_lines(const profile& p, std::size_t stack, std::size_t width);

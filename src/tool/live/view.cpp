@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tool/live/mapped.hpp"
 #include "tool/live/pools.hpp"
 #include "tool/live/table.hpp"
 #include "tool/report/units.hpp"
@@ -43,6 +44,15 @@ constexpr std::array of_pools = {
     column{"ALLOCS/s", order::churn, true, 3, churn_of}, column{"HIGHEST", order::peak, false, 1, peak_of},
 };
 
+constexpr std::array of_mapped = {
+    column{"MAPPED", order::live, false, 6, live_of},
+    column{"RESIDENT", {}, false, 5, mapped_resident_text},
+    column{"RANGES", {}, false, 0, mapped_ranges_text},
+    column{"GROWTH/s", order::growth, true, 4, growth_of},
+    column{"CALLS/s", order::churn, true, 2, churn_of},
+    column{"AT MOST", order::peak, false, 3, mapped_most_resident_text},
+};
+
 constexpr std::array known_views = {
     view{"stack", "stacks", "WHERE", none_lives, '1', true, &sample::stacks, counted},
     view{"thread", "threads", "THREAD", none_lives, '2', false, &sample::threads, std::span(counted).first(4)},
@@ -50,12 +60,14 @@ constexpr std::array known_views = {
          &sample::scopes, counted},
     view{"pool", "pools", "POOL", "no pool of this program shows itself; docs/pools.md says how one does", '4', false,
          &sample::pools, of_pools},
+    view{"mapping", "mappings", "WHERE", "this program has mapped nothing itself; docs/mappings.md says what counts",
+         '5', true, &sample::mapped, of_mapped},
 };
 
 }  // namespace
 
 bool view::sorts_by(order by) const {
-  if (by == order::leaks) return are_stacks;  // marked in front of their names
+  if (by == order::leaks) return rows == &sample::stacks;  // marked in front of their names
   return std::any_of(columns.begin(), columns.end(), [&](const column& each) { return each.sorts == by; });
 }
 
