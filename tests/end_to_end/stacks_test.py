@@ -71,6 +71,12 @@ class Stacks(ledger.Case):
         """The second unwinder, which allocates for them under its lock, is not asked about that allocation."""
         self.checked("registered_frames")
 
+    def test_registered_with_a_plugins_runtime(self):
+        """Which a library brought in that the program did not open itself."""
+        command = [ledger.program("registers_in_plugin"), ledger.program("needs_registering.so")]
+        done = self.assert_same(command, processes=1)
+        self.assertEqual((done.status, done.out), (0, b"known before 0, registered 1, after 0\n"), done)
+
     def test_generated_code(self):
         """Its tables are registered with the C++ runtime, which the second unwinder asks."""
         done = self.profile([ledger.program("generated_code")], "--check")

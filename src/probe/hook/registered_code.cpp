@@ -6,6 +6,7 @@
 #include "probe/hook/generation.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/process.hpp"
+#include "probe/loader/nearest.hpp"
 #include "probe/unwind/registered_frames.hpp"
 
 using namespace heapledger::probe;
@@ -18,7 +19,7 @@ using frame_function = void(void*);
 void pass_on(const char* name, void* section, void* caller) {
   void* next = next_definition(name);
   dl_find_object object;
-  if (next == nullptr && _dl_find_object(caller, &object) == 0) next = dlsym(object.dlfo_link_map, name);
+  if (next == nullptr && _dl_find_object(caller, &object) == 0) next = nearest_definition(object.dlfo_link_map, name);
   if (next != nullptr) reinterpret_cast<frame_function*>(next)(section);
 }
 

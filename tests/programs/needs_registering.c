@@ -1,0 +1,5 @@
+void use_rules(void);
+
+void use_it(void) {
+  use_rules();
+}
