@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <memory_resource>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <unordered_map>
@@ -28,10 +30,25 @@ std::string address_name(const profile& p, const location& place) {
   return fmt::format("{}+0x{:x}", path.substr(slash == std::string::npos ? 0 : slash + 1), place.address);
 }
 
+// By parent and line, and by parent and function. They grow entry by entry, and go at once.
+struct children {
+  explicit children(std::size_t expected) {
+    places.reserve(expected);
+    nodes.reserve(expected);
+  }
+  std::pmr::monotonic_buffer_resource memory;
+  std::pmr::unordered_map<std::uint64_t, std::uint32_t> places{&memory};
+  std::pmr::unordered_map<std::uint64_t, std::uint32_t> nodes{&memory};
+};
+
 class tree_builder {
  public:
   explicit tree_builder(const profile& p)
-      : p_(p), machinery_(p), lines_of_location_(p.locations.size()), known_(p.nodes.size(), none) {
+      : p_(p),
+        machinery_(p),
+        lines_of_location_(p.locations.size()),
+        known_(p.nodes.size(), none),
+        children_(p.nodes.size()) {
     tree_.nodes.push_back({});
     tree_.places.push_back({});
     place_nodes_.push_back(0);
@@ -41,8 +58,7 @@ class tree_builder {
     for (const auto& stack : p_.stacks) tree_.stack_places.push_back(place_of(stack));
     // The indices are half of the memory, and done with.
     decltype(known_)().swap(known_);
-    decltype(place_index_)().swap(place_index_);
-    decltype(node_index_)().swap(node_index_);
+    children_.reset();
     order_lines();
     order_nodes();
     return std::move(tree_);
@@ -90,11 +106,11 @@ class tree_builder {
 
   std::uint32_t child_place(std::uint32_t parent, std::uint32_t line) {
     if (++steps_ > most_steps) throw std::length_error("the stacks of this profile are too many for one tree");
-    const auto [found, added] = place_index_.try_emplace(pair_key(parent, line), tree_.places.size());
+    const auto [found, added] = children_->places.try_emplace(pair_key(parent, line), tree_.places.size());
     if (!added) return found->second;
     const std::uint32_t outer = place_nodes_[parent];
     const std::uint32_t function = tree_.lines[line].function;
-    const auto [node, is_new] = node_index_.try_emplace(pair_key(outer, function), tree_.nodes.size());
+    const auto [node, is_new] = children_->nodes.try_emplace(pair_key(outer, function), tree_.nodes.size());
     if (is_new) tree_.nodes.push_back({outer, tree_.nodes[outer].depth + 1, function, 0});
     tree_.places.push_back({parent, line});
     place_nodes_.push_back(node->second);
@@ -215,8 +231,7 @@ class tree_builder {
   std::map<std::string, std::uint32_t> scope_functions_;
   std::unordered_map<std::uint64_t, std::uint32_t> function_index_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>, std::uint32_t> line_index_;
-  std::unordered_map<std::uint64_t, std::uint32_t> place_index_;  // by parent and line
-  std::unordered_map<std::uint64_t, std::uint32_t> node_index_;   // by parent and function
+  std::optional<children> children_;
 };
 
 }  // namespace

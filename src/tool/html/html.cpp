@@ -14,8 +14,9 @@ constexpr std::string_view place_of_data = "@@HEAPLEDGER_DATA@@";
 
 std::string gzip(const std::string& data) {
   constexpr int gzip_window = 15 + 16;
+  constexpr int level = 6;  // the page of 270,000 stacks of cc1plus: level 9 makes it 4 % smaller, in a second more
   z_stream stream{};
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_window, 9, Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&stream, level, Z_DEFLATED, gzip_window, 9, Z_DEFAULT_STRATEGY) != Z_OK) {
     throw std::runtime_error("cannot compress the page: out of memory");
   }
   std::string packed(deflateBound(&stream, data.size()), '\0');
