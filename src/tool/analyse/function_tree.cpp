@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory_resource>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -15,6 +14,7 @@
 #include "tool/analyse/frames.hpp"
 #include "tool/analyse/groups.hpp"
 #include "tool/analyse/machinery.hpp"
+#include "tool/profile/pair_index.hpp"
 
 namespace heapledger::analyse {
 namespace {
@@ -30,17 +30,6 @@ std::string address_name(const profile& p, const location& place) {
   return fmt::format("{}+0x{:x}", path.substr(slash == std::string::npos ? 0 : slash + 1), place.address);
 }
 
-// By parent and line, and by parent and function. They grow entry by entry, and go at once.
-struct children {
-  explicit children(std::size_t expected) {
-    places.reserve(expected);
-    nodes.reserve(expected);
-  }
-  std::pmr::monotonic_buffer_resource memory;
-  std::pmr::unordered_map<std::uint64_t, std::uint32_t> places{&memory};
-  std::pmr::unordered_map<std::uint64_t, std::uint32_t> nodes{&memory};
-};
-
 class tree_builder {
  public:
   explicit tree_builder(const profile& p)
@@ -48,7 +37,8 @@ class tree_builder {
         machinery_(p),
         lines_of_location_(p.locations.size()),
         known_(p.nodes.size(), none),
-        children_(p.nodes.size()) {
+        place_index_(std::in_place, p.nodes.size()),
+        node_index_(std::in_place, p.nodes.size()) {
     tree_.nodes.push_back({});
     tree_.places.push_back({});
     place_nodes_.push_back(0);
@@ -58,7 +48,8 @@ class tree_builder {
     for (const auto& stack : p_.stacks) tree_.stack_places.push_back(place_of(stack));
     // The indices are half of the memory, and done with.
     decltype(known_)().swap(known_);
-    children_.reset();
+    place_index_.reset();
+    node_index_.reset();
     order_lines();
     order_nodes();
     return std::move(tree_);
@@ -106,15 +97,15 @@ class tree_builder {
 
   std::uint32_t child_place(std::uint32_t parent, std::uint32_t line) {
     if (++steps_ > most_steps) throw std::length_error("the stacks of this profile are too many for one tree");
-    const auto [found, added] = children_->places.try_emplace(pair_key(parent, line), tree_.places.size());
-    if (!added) return found->second;
+    const auto place = place_index_->find_or_add(parent, line, tree_.places.size());
+    if (!place.is_new) return place.number;
     const std::uint32_t outer = place_nodes_[parent];
     const std::uint32_t function = tree_.lines[line].function;
-    const auto [node, is_new] = children_->nodes.try_emplace(pair_key(outer, function), tree_.nodes.size());
-    if (is_new) tree_.nodes.push_back({outer, tree_.nodes[outer].depth + 1, function, 0});
+    const auto node = node_index_->find_or_add(outer, function, tree_.nodes.size());
+    if (node.is_new) tree_.nodes.push_back({outer, tree_.nodes[outer].depth + 1, function, 0});
     tree_.places.push_back({parent, line});
-    place_nodes_.push_back(node->second);
-    return found->second;
+    place_nodes_.push_back(node.number);
+    return place.number;
   }
 
   // Outermost first.
@@ -231,7 +222,8 @@ class tree_builder {
   std::map<std::string, std::uint32_t> scope_functions_;
   std::unordered_map<std::uint64_t, std::uint32_t> function_index_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>, std::uint32_t> line_index_;
-  std::optional<children> children_;
+  std::optional<pair_index> place_index_;  // by parent and line
+  std::optional<pair_index> node_index_;   // by parent and function
 };
 
 }  // namespace

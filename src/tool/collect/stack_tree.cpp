@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "tool/collect/times.hpp"
+#include "tool/profile/pair_index.hpp"
 
 namespace heapledger::collect {
 namespace {
@@ -75,7 +76,9 @@ std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, std::ve
   }
 
   std::vector<std::uint32_t> place(segment.nodes.size() + 1, 0);
-  std::unordered_map<std::uint64_t, std::uint32_t> locations, nodes;
+  std::unordered_map<std::uint64_t, std::uint32_t> locations;           // places may be several of one address
+  std::vector<std::uint32_t> location_of(segment.places.size(), none);  // by place
+  pair_index nodes(static_cast<std::size_t>(std::count(used.begin(), used.end(), true)));
   to.nodes.assign(1, stack_node{});
   for (std::uint32_t node = 1; node < segment.nodes.size(); ++node) {
     if (!used[node]) continue;
@@ -85,13 +88,16 @@ std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, std::ve
       place[node] = parent;
       continue;
     }
-    const auto [found, is_new] = locations.try_emplace(where, static_cast<std::uint32_t>(to.locations.size()));
-    if (is_new) to.locations.push_back(to_location(to.modules, where));
+    std::uint32_t& location = location_of[segment.nodes[node].place];
+    if (location == none) {
+      const auto [found, is_new] = locations.try_emplace(where, static_cast<std::uint32_t>(to.locations.size()));
+      if (is_new) to.locations.push_back(to_location(to.modules, where));
+      location = found->second;
+    }
     // The probe does not look whether a node is there already.
-    const std::uint64_t key = std::uint64_t{parent} << 32 | found->second;
-    const auto [known, is_first] = nodes.try_emplace(key, static_cast<std::uint32_t>(to.nodes.size()));
-    if (is_first) to.nodes.push_back({.parent = parent, .location = found->second});
-    place[node] = known->second;
+    const auto known = nodes.find_or_add(parent, location, to.nodes.size());
+    if (known.is_new) to.nodes.push_back({.parent = parent, .location = location});
+    place[node] = known.number;
   }
 
   for (auto& node : innermost) node = place[node];

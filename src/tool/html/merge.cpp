@@ -5,6 +5,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "tool/profile/pair_index.hpp"
+
 namespace heapledger::html {
 namespace {
 
@@ -46,9 +48,9 @@ class merger {
  private:
   std::uint32_t child(std::uint32_t parent, std::uint32_t location) {
     auto& nodes = merged_.shown.nodes;
-    const auto [found, added] = nodes_.try_emplace(std::uint64_t{parent} << 32 | location, nodes.size());
-    if (added) nodes.push_back({parent, location});
-    return found->second;
+    const auto node = nodes_.find_or_add(parent, location, nodes.size());
+    if (node.is_new) nodes.push_back({parent, location});
+    return node.number;
   }
 
   std::uint32_t location_of(const diff::shown_frame& shown, const profile& in) {
@@ -90,7 +92,7 @@ class merger {
 
   const diff::comparison& compared_;
   merged_profiles merged_;
-  std::unordered_map<std::uint64_t, std::uint32_t> nodes_;  // by parent and location
+  pair_index nodes_;  // by parent and location
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> locations_;
   std::unordered_map<std::string, std::uint32_t> strings_;
   std::unordered_map<std::string, std::uint32_t> modules_;  // by path
