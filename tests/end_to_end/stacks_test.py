@@ -73,7 +73,7 @@ class Stacks(ledger.Case):
 
     def test_registered_with_a_plugins_runtime(self):
         """Which a library brought in that the program did not open itself."""
-        command = [ledger.program("registers_in_plugin"), ledger.program("needs_registering.so")]
+        command = [ledger.program("opens_plugin"), ledger.program("needs_registering.so")]
         done = self.assert_same(command, processes=1)
         self.assertEqual((done.status, done.out), (0, b"known before 0, registered 1, after 0\n"), done)
 

@@ -30,6 +30,16 @@ class Process(ledger.Case):
         its own, for whose size glibc would make none any more."""
         self.assert_same([ledger.program("mappings_of_malloc")], processes=1)
 
+    def test_no_memory_for_a_plugin(self):
+        """Who throws is the C++ library that it brought with it, which may be in it."""
+        for kind in ("shared", "static"):
+            command = [ledger.program("opens_plugin"), ledger.program(f"cxx_plugin_{kind}.so")]
+            with self.subTest(kind=kind):
+                done = self.assert_same(command, processes=1)
+                self.assertEqual(done.status, 0, done)
+                refused = self.profile(command, env=ledger.plain_environment({"SAY_REFUSED": "1"}))
+                self.assertEqual((refused.status, refused.out), (0, done.out + b"refused: bad_alloc, 3 handled\n"), refused)
+
     def test_environment_that_the_kernel_keeps(self):
         """What /proc/PID/environ shows, to the last byte: with our privileges and without, and in children too."""
         show = ["cat", "/proc/self/environ"]

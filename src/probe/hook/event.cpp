@@ -67,7 +67,7 @@ void* book_or_leave(void* block, std::size_t bytes, block_kind kind, const frame
 template <block_kind Kind, bool Throws>
 [[gnu::noinline]] void* book_gated(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
                                    std::uint64_t rbp) {
-  if (!admit(*own, bytes, pc, Throws)) return refuse<Throws>(own, block);
+  if (!admit(*own, bytes, pc, Throws)) return refuse<Throws>(own, block, pc);
   block = book(*own, block, bytes, Kind, {pc, rsp, rbp}, false);
   settle_scope(*own);
   give(own, own->known_generation);

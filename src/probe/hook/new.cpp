@@ -16,28 +16,29 @@ constexpr auto single = block_kind::from_new;
 constexpr auto array = block_kind::from_new_array;
 
 template <class Function>
-Function* behind(Function*& cached, const char* name) {
-  if (cached == nullptr) cached = reinterpret_cast<Function*>(next_symbol(name));
-  if (cached == nullptr) std::abort();  // nobody could have called us: no C++ library
-  return cached;
+Function* behind(const char* name, const void* caller) {
+  void* const found = next_symbol(name, caller);
+  if (found == nullptr) std::abort();  // nobody could have called us: no C++ library
+  return reinterpret_cast<Function*>(found);
 }
 
 // Out of memory: the library's own operator new knows the new-handler and how to throw. If its handler made room, the
-// block was booked as malloc's, and becomes what it is.
+// block was booked as malloc's, and becomes what it is. The form for arrays goes on to the other one, often by a jump:
+// then we would be the caller.
 template <class... Arguments>
-HL_COLD void* ask_library(const char* name, block_kind kind, Arguments... arguments) {
-  void* (*function)(Arguments...) = nullptr;
-  void* block = behind(function, name)(arguments...);
+HL_COLD void* ask_library(const char* name, const char* of_one, block_kind kind, const void* caller,
+                          Arguments... arguments) {
+  if (next.cxx_direct) name = of_one;
+  void* block = behind<void*(Arguments...)>(name, caller)(arguments...);
   if (block != nullptr && next.cxx_direct) change_kind(block, kind);
   return block;
 }
 
 // Unless it is that there is nothing to free.
 template <class... Arguments>
-HL_COLD void pass_delete(const char* name, Arguments... arguments) {
+HL_COLD void pass_delete(const char* name, const void* caller, Arguments... arguments) {
   if (next.cxx_direct) return;
-  void (*function)(Arguments...) = nullptr;
-  behind(function, name)(arguments...);
+  behind<void(Arguments...)>(name, caller)(arguments...);
 }
 
 HL_HOT void* fresh(std::size_t bytes, std::size_t alignment, const aligned_event& event) {
@@ -47,38 +48,42 @@ HL_HOT void* fresh(std::size_t bytes, std::size_t alignment, const aligned_event
 
 }  // namespace
 
-#define HL_NEW(symbol, kind, throws, parameters, ...)                                  \
-  HL_EXPORT void* symbol parameters {                                                  \
-    void* block = allocate_tagged(next.operator_new, bytes);                           \
-    if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__); \
-    return book_block<kind, throws>(block, bytes, HL_CALLER());                        \
+#define HL_NEW(symbol, of_one, kind, throws, parameters, ...)                               \
+  HL_EXPORT void* symbol parameters {                                                       \
+    void* block = allocate_tagged(next.operator_new, bytes);                                \
+    if (HL_UNLIKELY(block == nullptr))                                                      \
+      return ask_library(#symbol, #of_one, kind, __builtin_return_address(0), __VA_ARGS__); \
+    return book_block<kind, throws>(block, bytes, HL_CALLER());                             \
   }
-#define HL_NEW_ALIGNED(symbol, kind, throws, parameters, ...)                          \
-  HL_EXPORT void* symbol parameters {                                                  \
-    const aligned_event event(align);                                                  \
-    void* block = fresh(bytes, align, event);                                          \
-    if (HL_UNLIKELY(block == nullptr)) return ask_library(#symbol, kind, __VA_ARGS__); \
-    return book_block<kind, throws>(block, bytes, HL_CALLER());                        \
+#define HL_NEW_ALIGNED(symbol, of_one, kind, throws, parameters, ...)                       \
+  HL_EXPORT void* symbol parameters {                                                       \
+    const aligned_event event(align);                                                       \
+    void* block = fresh(bytes, align, event);                                               \
+    if (HL_UNLIKELY(block == nullptr))                                                      \
+      return ask_library(#symbol, #of_one, kind, __builtin_return_address(0), __VA_ARGS__); \
+    return book_block<kind, throws>(block, bytes, HL_CALLER());                             \
   }
 #define HL_DELETE(symbol, kind, parameters, ...)                                  \
   HL_EXPORT void symbol parameters {                                              \
     if (HL_UNLIKELY(reinterpret_cast<std::uintptr_t>(block) < next.deletes_from)) \
-      return pass_delete(#symbol, __VA_ARGS__);                                   \
+      return pass_delete(#symbol, __builtin_return_address(0), __VA_ARGS__);      \
     free_block<kind>(block);                                                      \
   }
 
 using nothrow = const void*;
 
-HL_NEW(_Znwm, single, true, (std::size_t bytes), bytes)
-HL_NEW(_Znam, array, true, (std::size_t bytes), bytes)
-HL_NEW(_ZnwmRKSt9nothrow_t, single, false, (std::size_t bytes, nothrow tag), bytes, tag)
-HL_NEW(_ZnamRKSt9nothrow_t, array, false, (std::size_t bytes, nothrow tag), bytes, tag)
-HL_NEW_ALIGNED(_ZnwmSt11align_val_t, single, true, (std::size_t bytes, std::size_t align), bytes, align)
-HL_NEW_ALIGNED(_ZnamSt11align_val_t, array, true, (std::size_t bytes, std::size_t align), bytes, align)
-HL_NEW_ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, single, false, (std::size_t bytes, std::size_t align, nothrow tag),
-               bytes, align, tag)
-HL_NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, array, false, (std::size_t bytes, std::size_t align, nothrow tag),
-               bytes, align, tag)
+HL_NEW(_Znwm, _Znwm, single, true, (std::size_t bytes), bytes)
+HL_NEW(_Znam, _Znwm, array, true, (std::size_t bytes), bytes)
+HL_NEW(_ZnwmRKSt9nothrow_t, _ZnwmRKSt9nothrow_t, single, false, (std::size_t bytes, nothrow tag), bytes, tag)
+HL_NEW(_ZnamRKSt9nothrow_t, _ZnwmRKSt9nothrow_t, array, false, (std::size_t bytes, nothrow tag), bytes, tag)
+HL_NEW_ALIGNED(_ZnwmSt11align_val_t, _ZnwmSt11align_val_t, single, true, (std::size_t bytes, std::size_t align), bytes,
+               align)
+HL_NEW_ALIGNED(_ZnamSt11align_val_t, _ZnwmSt11align_val_t, array, true, (std::size_t bytes, std::size_t align), bytes,
+               align)
+HL_NEW_ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, _ZnwmSt11align_val_tRKSt9nothrow_t, single, false,
+               (std::size_t bytes, std::size_t align, nothrow tag), bytes, align, tag)
+HL_NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, _ZnwmSt11align_val_tRKSt9nothrow_t, array, false,
+               (std::size_t bytes, std::size_t align, nothrow tag), bytes, align, tag)
 
 HL_DELETE(_ZdlPv, single, (void* block), block)
 HL_DELETE(_ZdaPv, array, (void* block), block)

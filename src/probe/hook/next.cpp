@@ -9,6 +9,7 @@
 #include "probe/hook/block.hpp"
 #include "probe/hook/late.hpp"
 #include "probe/hook/process.hpp"
+#include "probe/loader/nearest.hpp"
 
 namespace heapledger::probe {
 
@@ -194,15 +195,17 @@ bool is_of_libc(const void* function) {
   return in_one_object(function, reinterpret_cast<const void*>(gnu_get_libc_version));
 }
 
-void* next_symbol(const char* name) {
+void* definition_near(const void* code, const char* name) {
+  dl_find_object object;
+  const bool in_module = _dl_find_object(const_cast<void*>(code), &object) == 0;
+  return nearest_definition(in_module ? object.dlfo_link_map : nullptr, name);
+}
+
+void* next_symbol(const char* name, const void* caller) {
   void* const next = is_late() ? their_definition(name) : dlsym(RTLD_NEXT, name);
   if (next != nullptr) return next;
-  // A C program whose plugin brought libstdc++ in: it is not in the global scope.
-  void* library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
-  void* found = dlsym(library, name);
-  dlclose(library);
-  return found;
+  // A C program whose plugin brought a C++ library in: it is not in the global scope.
+  return definition_near(caller, name);
 }
 
 // Each block has its size in front, and a zero where glibc keeps a chunk's: it never looks like one of ours.

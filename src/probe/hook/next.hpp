@@ -45,8 +45,12 @@ bool in_one_object(const void* a, const void* b);
 // By address. __libc_malloc tells nothing: allocators define that, too.
 bool is_of_libc(const void* function);
 
-// The definition behind ours of a mangled C++ name, or nullptr.
-void* next_symbol(const char* name);
+// What a library means by a name that the global scope lacks: plugins bring libraries for themselves. By an address in
+// its code; nullptr: nothing.
+void* definition_near(const void* code, const char* name);
+
+// The definition behind ours of a mangled C++ name, or nullptr. `caller` is who means it.
+void* next_symbol(const char* name, const void* caller);
 
 // Allocations that dlsym itself makes while it is asked.
 void* bootstrap_allocate(std::size_t bytes, std::size_t alignment);

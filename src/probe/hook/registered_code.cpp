@@ -1,12 +1,9 @@
 // The hooks of the functions by which a program tells its C++ runtime of unwind tables for code that it made: stacks
 // with such code in them go on by these tables, too.
-#include <dlfcn.h>
-
 #include "probe/base/attributes.hpp"
 #include "probe/hook/generation.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/process.hpp"
-#include "probe/loader/nearest.hpp"
 #include "probe/unwind/registered_frames.hpp"
 
 using namespace heapledger::probe;
@@ -18,8 +15,7 @@ using frame_function = void(void*);
 // The runtime may be one that only a plugin brought in, for itself.
 void pass_on(const char* name, void* section, void* caller) {
   void* next = next_definition(name);
-  dl_find_object object;
-  if (next == nullptr && _dl_find_object(caller, &object) == 0) next = nearest_definition(object.dlfo_link_map, name);
+  if (next == nullptr) next = definition_near(caller, name);
   if (next != nullptr) reinterpret_cast<frame_function*>(next)(section);
 }
 

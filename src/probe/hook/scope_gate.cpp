@@ -103,9 +103,9 @@ HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws)
 
 namespace {
 
-void look_up_exceptions() {
-  get_exception_globals = reinterpret_cast<globals_getter>(next_symbol("__cxa_get_globals"));
-  throw_bad_alloc = reinterpret_cast<thrower_of_nothing>(next_symbol("_ZSt17__throw_bad_allocv"));
+void look_up_exceptions(const void* caller) {
+  get_exception_globals = reinterpret_cast<globals_getter>(next_symbol("__cxa_get_globals", caller));
+  throw_bad_alloc = reinterpret_cast<thrower_of_nothing>(next_symbol("_ZSt17__throw_bad_allocv", caller));
 }
 
 }  // namespace
@@ -113,23 +113,24 @@ void look_up_exceptions() {
 // Asked once: where there is no C++ library, each time would cost lookups in all libraries and allocations of them.
 void prepare_refusals() {
   static constinit bool asked = false;
-  if (!__atomic_exchange_n(&asked, true, __ATOMIC_RELAXED)) look_up_exceptions();
+  if (!__atomic_exchange_n(&asked, true, __ATOMIC_RELAXED)) look_up_exceptions(nullptr);
 }
 
 template <bool Throws>
-HL_COLD void* refuse(books* own, void* block) {
+HL_COLD void* refuse(books* own, void* block, std::uint64_t pc) {
   const refusal what = own->scopes->last_refusal;
   give(own, own->known_generation);
   next.free(block);
   if constexpr (Throws) {
     if (thrower != nullptr) thrower(&what);
-    if (throw_bad_alloc == nullptr) look_up_exceptions();  // operator new came with a library that was opened later
+    // Operator new came with a library that was opened later.
+    if (throw_bad_alloc == nullptr) look_up_exceptions(reinterpret_cast<const void*>(pc));
     if (throw_bad_alloc != nullptr) throw_bad_alloc();
   }
   errno = ENOMEM;
   return nullptr;
 }
-template void* refuse<true>(books*, void*);
-template void* refuse<false>(books*, void*);
+template void* refuse<true>(books*, void*, std::uint64_t);
+template void* refuse<false>(books*, void*, std::uint64_t);
 
 }  // namespace heapledger::probe

@@ -15,7 +15,7 @@ HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws 
 
 // Gives a block back that was refused, and the books. nullptr, with errno set; or throws, as operator new does.
 template <bool Throws>
-HL_COLD void* refuse(books* own, void* block);
+HL_COLD void* refuse(books* own, void* block, std::uint64_t pc);
 
 // Finds in the C++ library what cannot be looked for in an allocation.
 void prepare_refusals();

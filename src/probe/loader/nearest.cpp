@@ -33,7 +33,7 @@ struct nearest_modules {
 int answer(dl_phdr_info*, std::size_t, void* argument) {
   auto& of = *static_cast<question*>(argument);
   nearest_modules near;
-  near.add(of.module);
+  if (of.module != nullptr) near.add(of.module);
   for (std::size_t i = 0; i < near.count; ++i) {
     const image module(*near.found[i]);
     const bool is_ours = near.found[i]->l_ld == _DYNAMIC;
@@ -42,6 +42,8 @@ int answer(dl_phdr_info*, std::size_t, void* argument) {
     for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next)
       if (const char* soname = image(*map).soname(); soname != nullptr && module.needs(soname)) near.add(map);
   }
+  for (const link_map* map = _r_debug.r_map; map != nullptr && of.answer == nullptr; map = map->l_next)
+    if (map->l_ld != _DYNAMIC) of.answer = image(*map).definition(of.name);
   return 1;
 }
 

@@ -1,4 +1,4 @@
-// Opens a library that needs another, which registers unwind rules with a runtime that nobody else has.
+// Opens a library for itself, as plugins are opened, and calls it: what it needs is not in the program's list.
 #include <dlfcn.h>
 #include <stdio.h>
 
