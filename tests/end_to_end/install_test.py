@@ -46,6 +46,20 @@ class Installed(ledger.Case):
         run("c++", "-std=c++20", "-O2", "-o", program, os.path.join(CONSUMER, "consumer.cpp"), *flags)
         self.assertEqual(run(program, env=self.env).strip(), "1 100 1")
 
+    def test_headers_are_without_warnings(self):
+        """For both compilers, in the latest language, and without what some projects leave out."""
+        warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast",
+                    "-Wnull-dereference", "-Wcast-align", "-Wdouble-promotion", "-Wnon-virtual-dtor", "-Werror"]
+        source = os.path.join(CONSUMER, "all_headers.cpp")
+        for compiler, options in (("g++", ["-std=c++20", "-O2"]), ("g++", ["-std=c++23", "-fno-exceptions", "-fno-rtti"]),
+                                  ("clang++", ["-std=c++20", "-O2"]),
+                                  ("clang++", ["-std=c++2b", "-fno-exceptions", "-fno-rtti"])):
+            if shutil.which(compiler) is None:
+                continue
+            with self.subTest(compiler=compiler, options=options):
+                run(compiler, *options, *warnings, "-I", os.path.join(self.prefix, "include"), "-c", source, "-o",
+                    self.path("all_headers.o"))
+
     def test_the_tool_finds_the_probe(self):
         tool = os.path.join(self.prefix, "bin", "heapledger")
         run(tool, "run", "-q", "-o", self.path("p.hlp"), "--", ledger.program("scopes"), "profile", env=self.env)

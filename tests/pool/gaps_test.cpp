@@ -36,7 +36,9 @@ TYPED_TEST(pool_gaps, leave_every_chunk_findable_and_nothing_else) {
   for (std::size_t index = 0; index < layout::capacity; ++index) {
     auto* const chunk = reinterpret_cast<char*>(layout::chunk_at(page, index));
     const auto at = static_cast<std::size_t>(chunk - page);
-    if (!starts.empty()) ASSERT_GE(at, *starts.rbegin() + layout::stride);
+    if (!starts.empty()) {
+      ASSERT_GE(at, *starts.rbegin() + layout::stride);
+    }
     starts.insert(at);
     ASSERT_EQ(at % layout::alignment, 0u);
     ASSERT_EQ(layout::index_of(chunk), index);
@@ -53,7 +55,9 @@ TYPED_TEST(pool_gaps, leave_every_chunk_findable_and_nothing_else) {
 TYPED_TEST(pool_gaps, take_one_chunk_of_a_hundred_at_most) {
   using layout = typename TypeParam::layout;
   EXPECT_GE(layout::capacity * 100, layout::chunks_without_gaps * 99);
-  if constexpr (!layout::has_gaps) EXPECT_EQ(std::size_t{layout::capacity}, layout::chunks_without_gaps);
+  if constexpr (!layout::has_gaps) {
+    EXPECT_EQ(std::size_t{layout::capacity}, layout::chunks_without_gaps);
+  }
 }
 
 TYPED_TEST(pool_gaps, let_chunks_begin_in_every_set_of_the_cache) {

@@ -81,9 +81,9 @@ struct layout {
   static constexpr std::size_t first_offset(std::size_t chunks) {
     return round_up((header_beside ? chunks * sizeof(Header) : 0) + before_bytes, alignment);
   }
-  static constexpr std::size_t chunks_that_fit(std::size_t in_run) {
+  static constexpr std::size_t chunks_that_fit(std::size_t run_length) {
     std::size_t chunks = page_bytes / stride;
-    while (first_offset(chunks) + (chunks - 1) * stride + (chunks - 1) / in_run * gap_bytes + payload_bytes +
+    while (first_offset(chunks) + (chunks - 1) * stride + (chunks - 1) / run_length * gap_bytes + payload_bytes +
                after_bytes >
            page_bytes)
       --chunks;
@@ -98,9 +98,9 @@ struct layout {
   static constexpr std::size_t chunks_in_run() {
     const std::size_t apart = std::min(std::size_t{1} << std::countr_zero(stride), cache_way_bytes);
     if (apart < 4 * cache_line_bytes || alignment > gap_bytes) return page_bytes;
-    const std::size_t runs = apart / cache_line_bytes;
-    const std::size_t in_run = (chunks_without_gaps + runs - 1) / runs;
-    return 100 * chunks_that_fit(in_run) >= 99 * chunks_without_gaps ? in_run : page_bytes;
+    const std::size_t runs = std::max(apart / cache_line_bytes, std::size_t{1});  // clang sees it before the return
+    const std::size_t run_length = (chunks_without_gaps + runs - 1) / runs;
+    return 100 * chunks_that_fit(run_length) >= 99 * chunks_without_gaps ? run_length : page_bytes;
   }
   static constexpr std::size_t in_run = chunks_in_run();
   static constexpr bool has_gaps = in_run != page_bytes;
