@@ -229,6 +229,7 @@ segment_copy copy_segment(const segment_file& file) {
   copy.outside_markers = read_outside_markers(file);
   read_region(file, header.pool_sites, header.pool_site_count, copy.pool_sites);
   read_region(file, header.freers, header.freer_count, copy.freers);
+  refresh_mappings(file, copy);
   read_region(file, header.writer_books, header.writer_count, copy.writer_books);
   read_region(file, header.writer_lifetimes, timed(header, header.writer_count), copy.writer_lifetimes);
   read_region(file, header.account_lifetimes, timed(header, header.account_count), copy.account_lifetimes);
@@ -247,9 +248,13 @@ void refresh_segment(const segment_file& file, segment_copy& copy) {
   read_region(file, header.scopes, header.scope_count, copy.scopes);
   read_region(file, header.pool_kinds, header.pool_kind_count, copy.pool_kinds);
   read_region(file, header.pools, header.pool_count, copy.pools);
+  read_growth(file, header.strings, header.string_bytes, copy.strings);
+}
+
+void refresh_mappings(const segment_file& file, segment_copy& copy) {
+  const auto& header = copy.header;
   read_region(file, header.mapping_sites, header.mapping_site_count, copy.mapping_sites);
   read_region(file, header.mappings, header.mapping_count, copy.mappings);
-  read_growth(file, header.strings, header.string_bytes, copy.strings);
 }
 
 }  // namespace heapledger::collect

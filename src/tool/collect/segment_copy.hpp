@@ -87,5 +87,7 @@ segment_copy copy_books(const segment_file& file);
 // Brings an earlier copy of the same file up to date: books, threads, modules and scopes, and what the tables of stacks
 // have got since. Histogram, errors and markers stay as they were.
 void refresh_segment(const segment_file& file, segment_copy& copy);
+// And what the program maps itself, as of that header.
+void refresh_mappings(const segment_file& file, segment_copy& copy);
 
 }  // namespace heapledger::collect

@@ -73,6 +73,7 @@ class segment_source : public source {
     next.state = look();  // before the books: what is read after the end is the end
     const auto now_ns = collect::monotonic_ns();
     collect::refresh_segment(file_, copy_);
+    collect::refresh_mappings(file_, copy_);
     const auto start_ns = copy_.header.start_monotonic_ns;
     process_.attached_after_ns =
         static_cast<std::int64_t>(std::min(copy_.header.attached_after_ns, std::uint64_t{1} << 62));
