@@ -1,6 +1,6 @@
 // What `attach` does to a process, with any library: injector PID LIBRARY FUNCTION ARGUMENT [PATIENCE_MS [DIES_AT]]
 // Prints what the function returned, for how long the thread stood still, how many were looked at, and how many moments
-// there were to die at, before and after each request to the kernel; or says why not.
+// there were to die at, before and after each request to the kernel; or says why not. Who dies says at which thread.
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -19,10 +19,12 @@ namespace {
 
 std::atomic<long> moments{0};
 long dies_at = -1;
-std::atomic<bool> has_begun{false};
+std::atomic<int> threads_seized{0};
 
 void moment() {
-  if (has_begun && moments++ == dies_at) ::kill(::getpid(), SIGKILL);
+  if (threads_seized == 0 || moments++ != dies_at) return;
+  ::dprintf(STDOUT_FILENO, "%d\n", threads_seized.load());
+  ::kill(::getpid(), SIGKILL);
 }
 
 template <class Request>
@@ -45,7 +47,7 @@ long ptrace(__ptrace_request request, ...) noexcept {
   void* const address = va_arg(list, void*);
   void* const data = va_arg(list, void*);
   va_end(list);
-  if (request == PTRACE_SEIZE) has_begun = true;
+  if (request == PTRACE_SEIZE) ++threads_seized;
   const bool peeks = request == PTRACE_PEEKTEXT || request == PTRACE_PEEKDATA || request == PTRACE_PEEKUSER;
   long word = 0;
   const long result =
