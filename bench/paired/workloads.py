@@ -37,6 +37,10 @@ def list_under(frames, name="list"):
     return lambda build, _made: [str(build / "bench" / name), str(frames)]
 
 
+def documents(built=""):
+    return lambda build, _made: [str(build / "bench" / f"documents{built}"), "1000"]
+
+
 def compiler(_build, made):
     """The file is preprocessed once, here, so that the compiler proper is all that runs."""
     driver = program("g++")
@@ -71,6 +75,8 @@ WORKLOADS = [
     Workload("deep", "the same under 32 more frames", list_under(32)),
     Workload("list-scope", "list, each thread in a scope of its own", list_under(0, "list_scoped_1")),
     Workload("list-budget", "the same with budgets that are not met", list_under(0, "list_scoped_2")),
+    Workload("documents", "nested lists read into trees, changed, copied and written", documents()),
+    Workload("documents-fp", "the same compiled with frame pointers", documents("_frame_pointers")),
     Workload("cc1plus", "GCC's C++ compiler on a C++20 file with <regex>, -O2", compiler),
     Workload("python", "json.dumps and json.loads with PYTHONMALLOC=malloc", python,
              {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),

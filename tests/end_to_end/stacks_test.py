@@ -67,6 +67,22 @@ class Stacks(ledger.Case):
                 between = ["rbp_as_register", "no_rbp"] + ["dynamic_frame"] * (caller != "fixed_frame")
                 self.assertEqual(ledger.functions(stack)[1:len(between) + 3], [*between, caller, "main"])
 
+    def test_turns_of_frames_found_by_rbp(self):
+        _, r = self.checked("turns_rbp")
+        bytes_of = {}
+        for stack in r["stacks"]:
+            names = ledger.functions(stack)
+            if names[0].startswith("site_"):
+                bytes_of.setdefault(tuple(names[:-3]), []).append(stack["allocated_bytes"] / stack["allocations"])
+        expected = {}
+        for site in ("site_first", "site_second"):
+            for caller, each_bytes in (("plain_caller", 16), ("padded_caller", 48)):
+                outside = ("dynamic_frame", caller, "outer_frame", "make", "main")
+                again = [each_bytes + 1] * (caller == "plain_caller")
+                expected[site, "in_turn", "rbp_as_register", *outside] = [each_bytes]
+                expected[site, "in_turn", *outside] = [each_bytes, *again]
+        self.assertEqual({names: sorted(each) for names, each in bytes_of.items()}, expected)
+
     def test_registered_frames(self):
         """The second unwinder, which allocates for them under its lock, is not asked about that allocation."""
         self.checked("registered_frames")

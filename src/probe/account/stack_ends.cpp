@@ -11,7 +11,7 @@ constinit stack_end nobody[2] = {};  // no code is at address 0
 
 void stack_ends::init(bool teachable) {
   pause();
-  credit_ = first_walks - paused_walks;
+  paused_walks_ = shortest_pause;
   table_ = nullptr;
   teachable_ = teachable;
 }
@@ -25,6 +25,7 @@ void stack_ends::pause() {
 void stack_ends::begin_or_pause() {
   const bool spent = credit_ == 0;
   pause();
+  if (spent && paused_walks_ < longest_pause) paused_walks_ *= 2;
   if (spent || !teachable_) return;
   if (table_ == nullptr) table_ = static_cast<stack_end*>(own_map(sizeof(stack_end) << bits));
   if (table_ == nullptr) return;
@@ -34,20 +35,25 @@ void stack_ends::begin_or_pause() {
 }
 
 void stack_ends::add(const stack_walk& stack, std::uint32_t account, wire::cell* cell) {
-  if (credit_ > most_credit) credit_ = most_credit;
-  const stack_walk::plain_part part = stack.plainly_walked();
-  if (part.count == 0 || part.count > stack_end::most_words) return;
-  stack_end& end = place(part.pc, part.rsp);
-  end.pc = part.pc;
-  end.rsp = part.rsp;
-  end.outer_rsp = part.outer_rsp;
-  end.outer_path = part.outer_path;
+  if (credit_ > most_credit) {
+    credit_ = most_credit;
+    paused_walks_ = shortest_pause / 2;
+  }
+  const auto& [innermost, outer, innermost_word] = stack.last_walked();
+  const std::uint32_t count = innermost.words_end - outer.words_end;
+  if (count == 0 || count > stack_end::most_words) return;
+  stack_end& end = place(innermost.pc, innermost.rsp);
+  end.pc = innermost.pc;
+  end.rsp = innermost.rsp;
+  end.rbp = innermost.rbp;
+  end.rbp_mask = innermost.rbp_mask();
   end.cell = cell;
   end.account = account;
-  end.count = part.count;
+  end.word_count = count;
+  end.outer = {outer.rsp, outer.path, outer.rbp, outer.rbp_mask()};
   // Word by word: the walk has just stored them so, and a load of both at once would wait for that.
-  const stack_read* from = part.innermost_word;
-  for (stack_read* to = end.words; to != end.words + part.count; ++to, --from) {
+  const stack_read* from = innermost_word;
+  for (stack_read* to = end.words; to != end.words + count; ++to, --from) {
     to->address = from->address;
     to->value = from->value;
   }

@@ -2,9 +2,9 @@
 // turn make as many walks, though each finds what it found the time before: here it is enough to look at the words that
 // the walk would read.
 //
-// An end is known by the frame that called the hook and by the words that the steps from there outward read, all of
-// them steps that begin with nothing but rsp. It leads to a frame outside it, told by its rsp and its path; whether
-// that is where it was is asked of the remembered stack. So this is as exact as a walk.
+// An end is known by the frame that called the hook and by the words that the steps from there outward read; by that
+// frame's rbp only where one of them, or something outside, is found by it. It leads to a frame outside it; whether that
+// is where it was is asked of the remembered stack. So this is as exact as a walk.
 #pragma once
 
 #include "probe/base/attributes.hpp"
@@ -14,29 +14,31 @@
 namespace heapledger::probe {
 
 struct alignas(64) stack_end {
-  static constexpr std::uint32_t most_words = 9;
+  static constexpr std::uint32_t most_words = 15;
 
   std::uint64_t pc, rsp;
-  std::uint64_t outer_rsp, outer_path;
-  wire::cell* cell;  // the thread's own
+  std::uint64_t rbp, rbp_mask;  // all ones where rbp counts
+  wire::cell* cell;             // the thread's own
   std::uint32_t account;
-  std::uint32_t count;
+  std::uint32_t word_count;
+  stack_walk::junction outer;
   stack_read words[most_words];  // innermost first
 };
-static_assert(sizeof(stack_end) == 192);
+// An odd number of cache lines: with an even one the first lines of all would share half of a cache's sets, or fewer.
+static_assert(sizeof(stack_end) == 320);
 
 class stack_ends {
  public:
   // Knows nothing; where it may learn, it begins to once there were walks enough.
   void init(bool teachable);
 
-  HL_HOT const stack_end* find(const stack_walk& stack, std::uint64_t pc, std::uint64_t rsp) {
+  HL_HOT const stack_end* find(const stack_walk& stack, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
     const stack_end& known = place(pc, rsp);
-    if (known.pc != pc || known.rsp != rsp) return nullptr;
+    if (known.pc != pc || known.rsp != rsp || ((known.rbp ^ rbp) & known.rbp_mask) != 0) return nullptr;
     const stack_read* word = known.words;
-    for (const stack_read* const end = word + known.count; word != end; ++word)
+    for (const stack_read* const end = word + known.word_count; word != end; ++word)
       if (*word->address != word->value) return nullptr;
-    if (HL_UNLIKELY(!stack.unchanged_from(known.outer_rsp, known.outer_path))) return nullptr;
+    if (HL_UNLIKELY(!stack.unchanged_from(known.outer))) return nullptr;
     credit_ += found_credit;
     return &known;
   }
@@ -45,7 +47,7 @@ class stack_ends {
   HL_HOT void learn(const stack_walk& stack, std::uint32_t account, wire::cell* cell) {
     if (HL_LIKELY(--credit_ > 0))
       add(stack, account, cell);
-    else if (credit_ == 0 || credit_ < -paused_walks)
+    else if (credit_ == 0 || credit_ < -paused_walks_)
       begin_or_pause();
   }
 
@@ -53,9 +55,10 @@ class stack_ends {
 
  private:
   static constexpr unsigned bits = 8;
-  // Where fewer than half of the walks are saved, the looks cost more than they save: it pauses.
-  static constexpr std::int64_t found_credit = 1, first_credit = 512, most_credit = 4096, first_walks = 4096,
-                                paused_walks = 65536;
+  // Where fewer than half of the walks are saved, the looks cost more than they save: it pauses, each time for twice as
+  // many walks, until it was of use again.
+  static constexpr std::int64_t found_credit = 1, first_credit = 512, most_credit = 4096, shortest_pause = 4096,
+                                longest_pause = 65536;
 
   stack_end& place(std::uint64_t pc, std::uint64_t rsp) const {
     return ends_[((pc ^ rsp << 20) * 0x9e3779b97f4a7c15u) >> shift_];
@@ -67,6 +70,7 @@ class stack_ends {
   stack_end* ends_;
   unsigned shift_;
   std::int64_t credit_;  // below zero: it knows nothing, and this many walks were made meanwhile
+  std::int64_t paused_walks_;
   stack_end* table_;     // nullptr until it is needed
   bool teachable_;
 };

@@ -23,14 +23,14 @@ HL_COLD void check(books& own, const frame_state& caller, const stack_end* met) 
   const auto [account, cell] = account_of(own, own.stack.path());
   if (account != 0) check_stack(caller, segment.account_keys[account].node, own.stack);
   if (met != nullptr && met_account != account) stack_differs(caller, segment.account_keys[account].node);
-  if (cell == &segment.accounts[account]) own.recent.ends().learn(own.stack, account, cell);
+  if (met == nullptr && cell == &segment.accounts[account]) own.recent.ends().learn(own.stack, account, cell);
 }
 
 }  // namespace
 
 void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const std::size_t usable = usable_size(block);
-  const stack_end* met = HL_UNLIKELY(state.check) ? own.recent.ends().find(own.stack, caller.pc, caller.rsp) : nullptr;
+  const stack_end* met = HL_UNLIKELY(state.check) ? own.recent.ends().find(own.stack, caller.pc, caller.rsp, caller.rbp) : nullptr;
   if (HL_LIKELY(!state.stacks_off) && !own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
   if (HL_UNLIKELY(state.check)) check(own, caller, met);
   const auto [account, cell] = account_of(own, own.stack.path());
@@ -107,7 +107,7 @@ void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, 
   account_cell at;
   if (HL_UNLIKELY(state.stacks_off)) {
     at = account_of(*own, own->stack.path());
-  } else if (const stack_end* met = own->recent.ends().find(own->stack, pc, rsp); met != nullptr) {
+  } else if (const stack_end* met = own->recent.ends().find(own->stack, pc, rsp, rbp); met != nullptr) {
     at = {met->account, met->cell};
   } else {
     own->stack.walk(pc, rsp, rbp);

@@ -38,7 +38,7 @@ bool may_be_code(std::uint64_t address, std::uint64_t from) {
   return follows_call(address) || (address - from + code_cache_bytes < 2 * code_cache_bytes && readable(address));
 }
 
-bool by_rbp(rule how) {
+bool begins_with_rbp(rule how) {
   return how.kind() == rule_kind::from_rbp || how.kind() == rule_kind::through_rbp || how.kind() == rule_kind::complex;
 }
 
@@ -119,7 +119,7 @@ step_end stack_walk::step_by_rule(rule how, progress& walk) {
   frame_state outer;
   const step_end end = take_step(how, from, reads, outer);
   for (unsigned i = 0; i < reads.count; ++i) new_reads_[new_read_count_++] = reads.items[i];
-  const unsigned flags = (by_rbp(how) ? unsigned{uses_rbp} : 0) | (reads.count != 0 ? unsigned{recorded} : 0);
+  const unsigned flags = (begins_with_rbp(how) ? unsigned{uses_rbp} : 0) | (reads.count != 0 ? unsigned{recorded} : 0);
   *walk.next++ = {from, {0, flags, reads.count}};
   if (end == step_end::stepped) walk.state = outer;
   return end;

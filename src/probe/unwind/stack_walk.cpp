@@ -14,41 +14,63 @@ HL_HOT bool near(std::uint64_t cfa, std::uint64_t rsp) {
 
 }  // namespace
 
-// Frames of the last walk stay up to `kept`; the walked ones, up to `end`, come inside of them. `plainly`: all by steps
-// that did not begin with rbp.
-HL_HOT void stack_walk::remember(known_frame* kept, const walked_frame* end, bool plainly) {
+// The walked frames up to `end` come inside of `kept`. ByRbp: some of them, or what is outside, may be found by rbp.
+template <bool ByRbp>
+HL_HOT known_frame* stack_walk::remember_frames(known_frame* kept, const walked_frame* end) {
+  std::uint64_t path = kept->path, pc = kept->pc, rsp = kept->rsp, rbp = kept->rbp;
+  std::uint32_t words_end = kept->words_end;
+  stack_read* word = words_ + words_end;
+  unsigned need = kept->made.flags() & needs_rbp;
+  const auto compare = [&word, &words_end](std::uint64_t address, std::uint64_t value) {
+    word->address = reinterpret_cast<const std::uint64_t*>(address);
+    word++->value = value;
+    ++words_end;
+  };
+  while (end != walked_) {
+    --end;
+    if constexpr (ByRbp) {
+      const bool saved = end->made.rbp_offset() != 0;
+      if (saved && need != 0) compare(rsp + end->made.rbp_offset(), rbp);
+      need = (end->made.flags() & uses_rbp) != 0 ? unsigned{needs_rbp} : saved ? 0 : need;
+    }
+    compare(rsp - 8, pc);
+    pc = end->state.pc;
+    rsp = end->state.rsp;
+    path = path_below(path, pc);
+    ++kept;
+    kept->pc = pc;
+    kept->rsp = rsp;
+    if constexpr (ByRbp) kept->rbp = rbp = end->state.rbp;
+    kept->path = path;
+    kept->node = 0;
+    kept->words_end = words_end;
+    kept->made = ByRbp ? end->made.needing(need) : end->made;
+  }
+  return kept;
+}
+
+// Its own function: beside the other one in walk() it took registers from the loop there.
+[[gnu::noinline]] known_frame* stack_walk::remember_by_rbp(known_frame* kept, const walked_frame* end) {
+  return remember_frames<true>(kept, end);
+}
+
+// Frames of the last walk stay up to `kept`.
+HL_HOT void stack_walk::remember(known_frame* kept, const walked_frame* end, unsigned through) {
+  const auto count = static_cast<std::uint64_t>(end - walked_);
   before_ = top_;
   kept_ = kept;
-  if (HL_UNLIKELY(!plainly || (kept->made.flags() & needs_rbp) != 0 ||
-                  kept->words_end + static_cast<std::uint64_t>(end - walked_) >= 2 * capacity_)) {
-    kept = remember_all(kept, end);
-    plain_count_ = 0;
-  } else {
-    std::uint64_t path = kept->path, pc = kept->pc, rsp = kept->rsp;
-    std::uint32_t words_end = kept->words_end;
-    stack_read* word = words_ + words_end;
-    plain_count_ = static_cast<std::uint32_t>(end - walked_);
-    while (end != walked_) {
-      --end;
-      word->address = reinterpret_cast<const std::uint64_t*>(rsp - 8);
-      word++->value = pc;
-      pc = end->state.pc;
-      rsp = end->state.rsp;
-      path = path_below(path, pc);
-      ++kept;
-      kept->pc = pc;
-      kept->rsp = rsp;
-      kept->path = path;
-      kept->node = 0;
-      kept->words_end = ++words_end;
-      kept->made = end->made;
-    }
-  }
+  known_by_words_ = through < stayed ? static_cast<std::uint32_t>(count) : 0;
+  if (HL_LIKELY((through | (kept->made.flags() & needs_rbp)) == by_rsp) && words_fit(kept, count))
+    kept = remember_frames<false>(kept, end);
+  else if (HL_LIKELY(through < odd) && words_fit(kept, 2 * count))
+    kept = remember_by_rbp(kept, end);
+  else
+    kept = remember_all(kept, end), known_by_words_ = 0;
   top_ = kept;
   pc_ = kept->pc;
   rsp_ = kept->rsp;
   rbp_ = kept->rbp;
-  rbp_mask_ = (kept->made.flags() & needs_rbp) != 0 ? ~std::uint64_t{0} : 0;
+  rbp_mask_ = kept->rbp_mask();
   innermost_word_ = words_ + kept->words_end - 1;
 }
 
@@ -58,9 +80,9 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   known_frame* kept = top_;
   walked_frame* next = walked_;
   const walked_frame* plain_limit = plain_end(kept);
-  bool plainly = true;
+  unsigned through = by_rsp;
   // What is rare is done elsewhere, with a copy: these variables stay in registers.
-  const auto elsewhere = [&](auto&& rare) {
+  const auto elsewhere = [&](walked_through what, auto&& rare) {
     progress walk{{pc, rsp, rbp}, kept, next};
     const bool on = rare(walk);
     pc = walk.state.pc;
@@ -69,7 +91,7 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
     kept = walk.kept;
     next = walk.next;
     plain_limit = plain_end(kept);
-    plainly = false;
+    through |= what;
     return on;
   };
   new_read_count_ = 0;
@@ -79,7 +101,7 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
       prefetch_path(kept, next);
       const stack_read* changed = innermost_change(words_ + kept->words_end - 1);
       if (HL_LIKELY(changed == words_)) break;
-      elsewhere([&](progress& walk) { return keep_inside(walk, changed), true; });
+      elsewhere(stayed, [&](progress& walk) { return keep_inside(walk, changed), true; });
     }
     std::uint64_t cfa, back = 0;
     if (HL_LIKELY(next < plain_limit)) {
@@ -94,7 +116,7 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
       } else if (cfa = rbp + how.cfa_offset(); how.kind() == rule_kind::from_rbp && near(cfa, rsp)) {
         back = stack_word(cfa - 8);
         next->made = step_made(how, uses_rbp);
-        plainly = false;
+        through |= by_rbp;
       }
     }
     if (HL_LIKELY(back >= lowest_code)) {
@@ -102,11 +124,11 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
       rsp = cfa;
       if (const std::int64_t saved = next->made.rbp_offset(); saved != 0) rbp = stack_word(cfa + saved);
       ++next;
-    } else if (!elsewhere([&](progress& walk) { return odd_step(walk, caller); })) {
+    } else if (!elsewhere(odd, [&](progress& walk) { return odd_step(walk, caller); })) {
       break;
     }
   }
-  remember(kept, next, plainly);
+  remember(kept, next, through);
   if (HL_UNLIKELY(unsure_)) pc_ = 0;
 }
 

@@ -37,6 +37,8 @@ class step_made {
   unsigned flags() const { return bits_ >> 16 & 0xff; }
   unsigned read_count() const { return bits_ >> 24; }
   step_made with(frame_flag flag) const { return step_made(bits_ | flag << 16); }
+  // As a part of a stack that depends on this frame's rbp, or does not: `need` is needs_rbp or 0.
+  step_made needing(unsigned need) const { return step_made((bits_ & ~(unsigned{needs_rbp} << 16)) | need << 16); }
 
  private:
   constexpr explicit step_made(std::uint32_t bits) : bits_(bits) {}
@@ -50,6 +52,8 @@ struct known_frame {
   std::uint32_t node;       // in the stack tree; 0: not looked up yet
   std::uint32_t words_end;  // the known words up to here were read by this frame's step and by those outside it
   step_made made;
+
+  std::uint64_t rbp_mask() const { return (made.flags() & needs_rbp) != 0 ? ~std::uint64_t{0} : 0; }
 };
 static_assert(sizeof(known_frame) == 48);
 
@@ -61,6 +65,14 @@ static_assert(sizeof(walked_frame) == 32);
 
 enum class stack_cut : std::uint8_t { none, depth, no_rule, bounds };
 
+// What a walk has gone through before it came to what it knew, any of them.
+enum walked_through : unsigned {
+  by_rsp = 0,  // plain steps
+  by_rbp = 1,  // and plain ones that begin with rbp
+  stayed = 2,  // frames that stayed inside of a changed word
+  odd = 4      // others
+};
+
 class stack_walk {
  public:
   // `memory` holds initial_bytes() zeroed bytes.
@@ -69,7 +81,7 @@ class stack_walk {
   void forget() {
     top_ = before_ = kept_ = root();
     pc_ = 0;
-    plain_count_ = 0;
+    known_by_words_ = 0;
     unsure_ = false;
   }
 
@@ -87,26 +99,27 @@ class stack_walk {
     paths_shift_ = shift;
   }
 
-  // Whether a remembered frame is where it was, and all that is outside it.
-  HL_HOT bool unchanged_from(std::uint64_t rsp, std::uint64_t path) const {
+  // A frame and all that is outside it.
+  struct junction {
+    std::uint64_t rsp, path;
+    std::uint64_t rbp, rbp_mask;  // all ones where rbp counts
+  };
+  // Whether it is where it was.
+  HL_HOT bool unchanged_from(const junction& at) const {
     const known_frame* frame = top_;
-    while (frame->rsp < rsp) --frame;
-    return frame->rsp == rsp && frame->path == path &&
+    while (frame->rsp < at.rsp) --frame;
+    return frame->rsp == at.rsp && frame->path == at.path && ((frame->rbp ^ at.rbp) & at.rbp_mask) == 0 &&
            HL_LIKELY(innermost_change(words_ + frame->words_end - 1) == words_);
   }
 
-  // What the last walk went through before it came to what it knew, if all of its steps were plain and nothing from
-  // there outward is found by rbp: the frame at its begin, the one at its end, and the words read in between.
-  struct plain_part {
-    std::uint64_t pc, rsp;
-    std::uint64_t outer_rsp, outer_path;
+  // The frames of the last walk up to what it knew, if nothing but the innermost one's state and some words determines
+  // them: that frame, the one that was known, and those words.
+  struct walked_part {
+    const known_frame& innermost;
+    const known_frame& outer;          // the same one: there is no such part
     const stack_read* innermost_word;  // the others before it
-    std::uint32_t count;               // 0: not so
   };
-  plain_part plainly_walked() const {
-    const known_frame& outer = *(top_ - plain_count_);
-    return {top_->pc, top_->rsp, outer.rsp, outer.path, innermost_word_, plain_count_};
-  }
+  walked_part last_walked() const { return {*top_, *(top_ - known_by_words_), innermost_word_}; }
 
   // Of the last walk: its path; its node in the stack tree, added if need be, for which signals must be blocked;
   // whether and why it ends early. append_node() takes no lock: given the node of the stack walked before (0: not
@@ -153,7 +166,13 @@ class stack_walk {
     while (end != walked_) path = path_below(path, (--end)->state.pc);
     __builtin_prefetch(paths_ + (path >> paths_shift_) * path_place_bytes, 1);
   }
-  HL_HOT void remember(known_frame* kept, const walked_frame* end, bool plainly);
+  HL_HOT void remember(known_frame* kept, const walked_frame* end, unsigned through);
+  known_frame* remember_by_rbp(known_frame* kept, const walked_frame* end);
+  template <bool ByRbp>
+  HL_HOT known_frame* remember_frames(known_frame* kept, const walked_frame* end);
+  HL_HOT bool words_fit(const known_frame* kept, std::uint64_t count) const {
+    return HL_LIKELY(kept->words_end + count < 2 * std::uint64_t{capacity_});
+  }
   HL_HOT const walked_frame* room_beside(const known_frame* kept) const {
     return walked_ + (capacity_ - 2 - (kept - frames_));  // kept frames only become fewer
   }
@@ -183,8 +202,8 @@ class stack_walk {
   walked_frame* walked_ = nullptr;   // the frames just walked, innermost first
   stack_read* new_reads_ = nullptr;  // of recorded frames just walked, innermost first
   std::uint32_t new_read_count_ = 0;
-  std::uint32_t plain_count_ = 0;  // of frames walked last, if all plainly
-  std::uint32_t capacity_ = 0;     // of each of the arrays, in frames
+  std::uint32_t known_by_words_ = 0;  // of frames walked last, if their words tell them
+  std::uint32_t capacity_ = 0;        // of each of the arrays, in frames
   std::uint32_t depth_limit_ = 0;
   std::uint32_t paths_shift_ = 63;
   const char* paths_ = nullptr;
