@@ -67,21 +67,36 @@ class Stacks(ledger.Case):
                 between = ["rbp_as_register", "no_rbp"] + ["dynamic_frame"] * (caller != "fixed_frame")
                 self.assertEqual(ledger.functions(stack)[1:len(between) + 3], [*between, caller, "main"])
 
-    def test_turns_of_frames_found_by_rbp(self):
-        _, r = self.checked("turns_rbp")
+    def assert_turns(self, r, *betweens):
         bytes_of = {}
         for stack in r["stacks"]:
             names = ledger.functions(stack)
             if names[0].startswith("site_"):
-                bytes_of.setdefault(tuple(names[:-3]), []).append(stack["allocated_bytes"] / stack["allocations"])
+                names = tuple(names[:names.index("main")])
+                bytes_of.setdefault(names, []).append(stack["allocated_bytes"] / stack["allocations"])
         expected = {}
         for site in ("site_first", "site_second"):
             for caller, each_bytes in (("plain_caller", 16), ("padded_caller", 48)):
-                outside = ("dynamic_frame", caller, "outer_frame", "make", "main")
                 again = [each_bytes + 1] * (caller == "plain_caller")
-                expected[site, "in_turn", "rbp_as_register", *outside] = [each_bytes]
-                expected[site, "in_turn", *outside] = [each_bytes, *again]
+                for between in betweens:
+                    names = (site, "in_turn", *between, "dynamic_frame", caller, "outer_frame", "make")
+                    expected[names] = [each_bytes] + again * (not between)
         self.assertEqual({names: sorted(each) for names, each in bytes_of.items()}, expected)
+
+    def test_turns_of_frames_found_by_rbp(self):
+        _, r = self.checked("turns_rbp")
+        self.assert_turns(r, (), ("rbp_as_register",))
+        _, r = self.checked("turns_rbp.fp")
+        self.assert_turns(r, ())
+
+    def test_turns_by_frame_pointers(self):
+        self.assert_turns(self.profile([ledger.program("turns_rbp.fp")], "--stacks", "fp").report, ())
+
+    def test_rbp_beside_the_stack(self):
+        for mode in ("fp", "jit", "dwarf"):
+            done = self.profile([ledger.program("astray_rbp")], "--stacks", mode)
+            self.assertEqual((done.status, done.err), (0, b""), f"{mode}: {done}")
+            self.assertIn(100, [s["allocated_bytes"] for s in done.report["stacks"]], mode)
 
     def test_registered_frames(self):
         """The second unwinder, which allocates for them under its lock, is not asked about that allocation."""

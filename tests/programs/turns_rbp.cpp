@@ -2,7 +2,6 @@
 // rbp lies, or in what is outside that frame. The size of each allocation tells its stack.
 #include <alloca.h>
 
-#include <initializer_list>
 #include <iterator>
 
 #include "shapes.hpp"
@@ -49,11 +48,17 @@ SHAPE void in_turn() {
     left = left - 1;
   }
 }
+#ifndef FRAME_POINTERS
 SHAPE void rbp_as_register() {
   asm volatile("xorl %%ebp, %%ebp" : : : "rbp");
   in_turn();
   asm volatile("xorl %%ebp, %%ebp" : : : "rbp");
 }
+constexpr bool has_register[] = {false, true};
+#else
+void rbp_as_register() {}
+constexpr bool has_register[] = {false};
+#endif
 
 // What the areas hold is never written, so the words of an earlier stack stay there.
 SHAPE void dynamic_frame(std::size_t area) {
@@ -96,13 +101,13 @@ SHAPE void make(const call* calls, const call* end) {
   }
 }
 
-// Somewhere among the areas the frames come to lie as they must: dynamic_frame of the fourth call where that of the second
-// was, with another caller; or the callee of the last one where that of the one before was, with the frame elsewhere.
-// The stacks of each turn lie at places of their own, so that their ends are learned anew, up to the frame that the first
-// call leaves known.
+// Somewhere among the areas the frames come to lie as they must: dynamic_frame of the fourth call where that of the
+// second was, with another caller; or the callee of the last one where that of the one before was, with the frame
+// elsewhere. The stacks of each turn lie at places of their own, so that their ends are learned anew, up to the frame
+// that the first call leaves known.
 int main() {
   for (unsigned round = 0; round < 4; ++round)
-    for (const bool here : {false, true})
+    for (const bool here : has_register)
       for (std::size_t less = 0; less < padded_bytes + 512; less += 16) {
         in_register = here;
         const std::size_t beside = beside_bytes + less;

@@ -3,8 +3,8 @@
 // the walk would read.
 //
 // An end is known by the frame that called the hook and by the words that the steps from there outward read; by that
-// frame's rbp only where one of them, or something outside, is found by it. It leads to a frame outside it; whether that
-// is where it was is asked of the remembered stack. So this is as exact as a walk.
+// frame's rbp only where one of them, or something outside, is found by it. It leads to a frame outside it; whether
+// that is where it was is asked of the remembered stack. So this is as exact as a walk.
 #pragma once
 
 #include "probe/base/attributes.hpp"
@@ -71,7 +71,7 @@ class stack_ends {
   unsigned shift_;
   std::int64_t credit_;  // below zero: it knows nothing, and this many walks were made meanwhile
   std::int64_t paused_walks_;
-  stack_end* table_;     // nullptr until it is needed
+  stack_end* table_;  // nullptr until it is needed
   bool teachable_;
 };
 

@@ -30,7 +30,8 @@ HL_COLD void check(books& own, const frame_state& caller, const stack_end* met) 
 
 void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const std::size_t usable = usable_size(block);
-  const stack_end* met = HL_UNLIKELY(state.check) ? own.recent.ends().find(own.stack, caller.pc, caller.rsp, caller.rbp) : nullptr;
+  const stack_end* met =
+      HL_UNLIKELY(state.check) ? own.recent.ends().find(own.stack, caller.pc, caller.rsp, caller.rbp) : nullptr;
   if (HL_LIKELY(!state.stacks_off) && !own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
   if (HL_UNLIKELY(state.check)) check(own, caller, met);
   const auto [account, cell] = account_of(own, own.stack.path());

@@ -6,7 +6,7 @@ namespace {
 // The length field bounds the record; 64-bit DWARF does not occur in .eh_frame of any linker, and is refused.
 bool record(const std::uint8_t* at, bytes within, bytes& out) {
   std::uint32_t length;
-  if (at < within.data || static_cast<std::size_t>(within.end - at) < 2 * sizeof length) return false;
+  if (at == nullptr || at < within.data || static_cast<std::size_t>(within.end - at) < 2 * sizeof length) return false;
   std::memcpy(&length, at, sizeof length);
   if (length < sizeof length || length >= 0xfffffff0u || length > static_cast<std::size_t>(within.end - at - 4))
     return false;

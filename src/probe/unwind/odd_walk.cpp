@@ -6,8 +6,6 @@
 namespace heapledger::probe {
 namespace {
 
-constexpr rule frame_pointer_rule(rule_kind::from_rbp, 2, -2);
-
 stack_cut cut_of(step_end end, const frame_state& state) {
   switch (end) {
     case step_end::no_rule:

@@ -1,5 +1,7 @@
 #include "probe/unwind/stack_walk.hpp"
 
+#include "probe/unwind/stack_bounds.hpp"
+
 namespace heapledger::probe {
 namespace {
 
@@ -10,6 +12,12 @@ HL_HOT bool matches(const known_frame& known, std::uint64_t pc, std::uint64_t rs
 
 HL_HOT bool near(std::uint64_t cfa, std::uint64_t rsp) {
   return cfa - rsp - 8 <= unchecked_frame_bytes && (cfa & 7) == 0;
+}
+
+// What has no unwind information is no code: the word next to what rbp pointed to was no return address.
+HL_HOT std::uint64_t framed_return(std::uint64_t cfa) {
+  const std::uint64_t back = stack_word(cfa - 8);
+  return rules.find(back).kind() != rule_kind::unknown ? back : 0;
 }
 
 }  // namespace
@@ -64,8 +72,10 @@ HL_HOT void stack_walk::remember(known_frame* kept, const walked_frame* end, uns
     kept = remember_frames<false>(kept, end);
   else if (HL_LIKELY(through < odd) && words_fit(kept, 2 * count))
     kept = remember_by_rbp(kept, end);
-  else
-    kept = remember_all(kept, end), known_by_words_ = 0;
+  else {
+    kept = remember_all(kept, end);
+    known_by_words_ = 0;
+  }
   top_ = kept;
   pc_ = kept->pc;
   rsp_ = kept->rsp;
@@ -74,12 +84,15 @@ HL_HOT void stack_walk::remember(known_frame* kept, const walked_frame* end, uns
   innermost_word_ = words_ + kept->words_end - 1;
 }
 
-void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+// ByFramePointers: whatever the code's rules say.
+template <bool ByFramePointers>
+HL_HOT void stack_walk::walk_by(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   const frame_state caller{pc, rsp, rbp};
+  const std::uint64_t stack_end = ByFramePointers ? end_of_stack(rsp) : 0;
   if (HL_UNLIKELY(unsure_)) forget();
   known_frame* kept = top_;
   walked_frame* next = walked_;
-  const walked_frame* plain_limit = plain_end(kept);
+  const walked_frame* limit = room_beside(kept);
   unsigned through = by_rsp;
   // What is rare is done elsewhere, with a copy: these variables stay in registers.
   const auto elsewhere = [&](walked_through what, auto&& rare) {
@@ -90,7 +103,7 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
     rbp = walk.state.rbp;
     kept = walk.kept;
     next = walk.next;
-    plain_limit = plain_end(kept);
+    limit = room_beside(kept);
     through |= what;
     return on;
   };
@@ -104,8 +117,8 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
       elsewhere(stayed, [&](progress& walk) { return keep_inside(walk, changed), true; });
     }
     std::uint64_t cfa, back = 0;
-    if (HL_LIKELY(next < plain_limit)) {
-      const rule how = rules.find(pc);
+    if (HL_LIKELY(next < limit)) {
+      const rule how = ByFramePointers ? frame_pointer_rule : rules.find(pc);
       next->state.pc = pc;
       next->state.rsp = rsp;
       next->state.rbp = rbp;
@@ -114,7 +127,7 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
         back = stack_word(cfa - 8);
         next->made = step_made(how);
       } else if (cfa = rbp + how.cfa_offset(); how.kind() == rule_kind::from_rbp && near(cfa, rsp)) {
-        back = stack_word(cfa - 8);
+        back = !ByFramePointers ? stack_word(cfa - 8) : cfa <= stack_end ? framed_return(cfa) : 0;
         next->made = step_made(how, uses_rbp);
         through |= by_rbp;
       }
@@ -130,6 +143,17 @@ void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   }
   remember(kept, next, through);
   if (HL_UNLIKELY(unsure_)) pc_ = 0;
+}
+
+[[gnu::noinline]] void stack_walk::walk_by_frame_pointers(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  walk_by<true>(pc, rsp, rbp);
+}
+
+void stack_walk::walk(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  if (HL_LIKELY(!frame_pointers_))
+    walk_by<false>(pc, rsp, rbp);
+  else
+    walk_by_frame_pointers(pc, rsp, rbp);
 }
 
 }  // namespace heapledger::probe

@@ -143,6 +143,10 @@ class stack_walk {
     }
   }
 
+  template <bool ByFramePointers>
+  HL_HOT void walk_by(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
+  void walk_by_frame_pointers(std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
+
   // What a walk has come to, where it takes more than its fast path (odd_walk.cpp).
   struct progress {
     frame_state state;   // of the frame reached
@@ -175,10 +179,6 @@ class stack_walk {
   }
   HL_HOT const walked_frame* room_beside(const known_frame* kept) const {
     return walked_ + (capacity_ - 2 - (kept - frames_));  // kept frames only become fewer
-  }
-  // How far plain steps may go.
-  HL_HOT const walked_frame* plain_end(const known_frame* kept) const {
-    return HL_LIKELY(!frame_pointers_) ? room_beside(kept) : walked_;
   }
 
   // The root stands outside all frames: no state is its, and nothing lies outside it.
