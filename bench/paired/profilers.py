@@ -59,6 +59,15 @@ def probe(stacks, **settings):
                                "HEAPLEDGER_STACKS": stacks, "HEAPLEDGER_OUTPUT": f"{out}/profile.%p.hlp", **settings}
 
 
+def probe_on(name, package):
+    over = probe("dwarf")
+
+    def environment(build, out):
+        made = over(build, out)
+        return {**made, "LD_PRELOAD": f"{made['LD_PRELOAD']}:{library(name, package)}"}
+    return environment
+
+
 def run(stacks):
     return lambda build, out: [built(build, "bin/heapledger"), "run", "-q", "--stacks", stacks, "-f", "-o",
                                f"{out}/profile.hlp", "--"]
@@ -102,6 +111,7 @@ PROFILERS = [
     Profiler("heapledger-fp", "the probe, stacks by frame pointer", probe("fp")),
     Profiler("heapledger", "the probe, full DWARF stacks (the default)", probe("dwarf")),
     Profiler("heapledger-lifetimes", "the same, every block timed", probe("dwarf", HEAPLEDGER_LIFETIMES="1")),
+    Profiler("heapledger-jemalloc", "the probe on jemalloc, to be held against jemalloc", probe_on(*JEMALLOC)),
     Profiler("heapledger-run-off", "heapledger run --stacks off", prefix=run("off"), whole=True),
     Profiler("heapledger-run-fp", "heapledger run --stacks fp", prefix=run("fp"), whole=True),
     Profiler("heapledger-run", "heapledger run", prefix=run("dwarf"), whole=True),

@@ -1,5 +1,6 @@
 """Stacks of every shape: equal to an independent unwinder's, and right by name."""
 
+import glob
 import json
 import os
 import shutil
@@ -84,10 +85,18 @@ class Stacks(ledger.Case):
         self.assertEqual({names: sorted(each) for names, each in bytes_of.items()}, expected)
 
     def test_turns_of_frames_found_by_rbp(self):
-        _, r = self.checked("turns_rbp")
-        self.assert_turns(r, (), ("rbp_as_register",))
-        _, r = self.checked("turns_rbp.fp")
-        self.assert_turns(r, ())
+        for name, *betweens in (("turns_rbp", (), ("rbp_as_register",)), ("turns_rbp.fp", ())):
+            _, r = self.checked(name)
+            self.assert_turns(r, *betweens)
+            self.assert_turns(self.profile([ledger.program(name)]).report, *betweens)
+
+    def test_turns_on_another_allocator(self):
+        installed = glob.glob("/usr/lib/*/libjemalloc.so.2")
+        if not installed:
+            self.skipTest("jemalloc is not installed")
+        for path in installed:
+            done = self.profile([ledger.program("turns_rbp")], env={"LD_PRELOAD": path})
+            self.assert_turns(done.report, (), ("rbp_as_register",))
 
     def test_turns_by_frame_pointers(self):
         self.assert_turns(self.profile([ledger.program("turns_rbp.fp")], "--stacks", "fp").report, ())

@@ -29,6 +29,7 @@ volatile unsigned left;
 volatile bool again;
 volatile bool in_register;  // rbp is a register like others between the site and the frame found by it
 volatile std::size_t bytes;
+void* resized = nullptr;
 
 }  // namespace
 
@@ -37,7 +38,8 @@ SHAPE void site_first() {
   asm volatile("" : : : "memory");
 }
 SHAPE void site_second() {
-  test::escape(std::malloc(bytes));
+  resized = std::realloc(resized, bytes);
+  CHECK(resized);
   asm volatile("" : : : "memory");
 }
 

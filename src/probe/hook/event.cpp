@@ -17,24 +17,42 @@ HL_COLD void leave_unbooked(void* block) {
   count_unbooked();
 }
 
+// A stack that is known by its end leaves the remembered one, and the recent account, as they are.
+HL_HOT account_cell by_end_or_walk(books& own, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+  stack_ends& ends = own.recent.ends();
+  if (const stack_end* met = ends.find(own.stack, pc, rsp, rbp); met != nullptr) return {met->account, met->cell};
+  own.stack.walk(pc, rsp, rbp);
+  const account_cell at = account_of(own, own.stack.path());
+  if (HL_LIKELY(at.cell == &segment.accounts[at.account])) ends.learn(own.stack, at.account, at.cell);
+  return at;
+}
+
 // Every stack against another unwinder's, and what is known by its end against the walk.
-HL_COLD void check(books& own, const frame_state& caller, const stack_end* met) {
+HL_COLD account_cell checked(books& own, const frame_state& caller) {
+  stack_ends& ends = own.recent.ends();
+  const stack_end* met = ends.find(own.stack, caller.pc, caller.rsp, caller.rbp);
   const std::uint32_t met_account = met != nullptr ? met->account : 0;
-  const auto [account, cell] = account_of(own, own.stack.path());
-  if (account != 0) check_stack(caller, segment.account_keys[account].node, own.stack);
-  if (met != nullptr && met_account != account) stack_differs(caller, segment.account_keys[account].node);
-  if (met == nullptr && cell == &segment.accounts[account]) own.recent.ends().learn(own.stack, account, cell);
+  if (!own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
+  const account_cell at = account_of(own, own.stack.path());
+  const std::uint32_t node = segment.account_keys[at.account].node;
+  if (at.account != 0) check_stack(caller, node, own.stack);
+  if (met != nullptr && met_account != at.account) stack_differs(caller, node);
+  if (met == nullptr && at.cell == &segment.accounts[at.account]) ends.learn(own.stack, at.account, at.cell);
+  return at;
+}
+
+account_cell account_of_caller(books& own, const frame_state& caller) {
+  if (HL_UNLIKELY(state.stacks_off)) return account_of(own, own.stack.path());
+  if (HL_UNLIKELY(state.check)) return checked(own, caller);
+  if (own.stack.same(caller)) return account_of(own, own.stack.path());
+  return by_end_or_walk(own, caller.pc, caller.rsp, caller.rbp);
 }
 
 }  // namespace
 
 void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
   const std::size_t usable = usable_size(block);
-  const stack_end* met =
-      HL_UNLIKELY(state.check) ? own.recent.ends().find(own.stack, caller.pc, caller.rsp, caller.rbp) : nullptr;
-  if (HL_LIKELY(!state.stacks_off) && !own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
-  if (HL_UNLIKELY(state.check)) check(own, caller, met);
-  const auto [account, cell] = account_of(own, own.stack.path());
+  const auto [account, cell] = account_of_caller(own, caller);
   if (HL_UNLIKELY(cell == &no_cell)) return book_suspect(own, block, {account, bytes, usable, kind, reallocated});
   const std::uint64_t born_ns = HL_UNLIKELY(state.lifetimes) ? begin_life(account) : 0;
   if (HL_LIKELY(usable < large_usable_bytes))
@@ -99,30 +117,27 @@ HL_COLD void* book_unsettled(books* own, void* block, std::size_t bytes, std::ui
   return block;
 }
 
+// What is no more than a block and its account, known by now.
+template <block_kind Kind>
+HL_HOT void* book_small(books* own, void* block, std::size_t bytes, std::size_t usable, account_cell at) {
+  const auto [account, cell] = at;
+  if (HL_UNLIKELY(!peak_settled(*cell))) return book_unsettled<Kind>(own, block, bytes, account, cell);
+  tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind);
+  add_allocation(*own, *cell, block, bytes);
+  if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
+  give(own, own->known_generation);
+  return block;
+}
+
 template <block_kind Kind, bool Throws>
 void* book_walked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   if (HL_UNLIKELY(own->gated) && !leases_cover(*own, bytes))
     return book_gated<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   const glibc_chunk chunk(block);
   if (HL_UNLIKELY(!chunk.small(large_usable_bytes))) return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
-  account_cell at;
-  if (HL_UNLIKELY(state.stacks_off)) {
-    at = account_of(*own, own->stack.path());
-  } else if (const stack_end* met = own->recent.ends().find(own->stack, pc, rsp, rbp); met != nullptr) {
-    at = {met->account, met->cell};
-  } else {
-    own->stack.walk(pc, rsp, rbp);
-    at = account_of(*own, own->stack.path());
-    if (HL_LIKELY(at.cell == &segment.accounts[at.account])) own->recent.ends().learn(own->stack, at.account, at.cell);
-  }
-  const auto [account, cell] = at;
-  if (HL_UNLIKELY(!peak_settled(*cell))) return book_unsettled<Kind>(own, block, bytes, account, cell);
-  const std::size_t usable = chunk.usable();
-  tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, Kind);
-  add_allocation(*own, *cell, block, bytes);
-  if (HL_UNLIKELY(own->live > own->publish_above)) return publish_and_give(own, block);
-  give(own, own->known_generation);
-  return block;
+  const account_cell at =
+      HL_UNLIKELY(state.stacks_off) ? account_of(*own, own->stack.path()) : by_end_or_walk(*own, pc, rsp, rbp);
+  return book_small<Kind>(own, block, bytes, chunk.usable(), at);
 }
 
 // Without stacks: a fast path as well, that looks at none.
@@ -135,22 +150,25 @@ template <block_kind Kind, bool Throws>
   return book_known<Kind>(own, block, bytes, chunk.usable(), own->known_generation);
 }
 
+// Behind us is an allocator that must be asked how much of a block is usable.
 template <block_kind Kind, bool Throws>
-[[gnu::noinline]] void* book_compared(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
-                                      std::uint64_t rbp) {
+[[gnu::noinline]] void* book_asked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
+                                   std::uint64_t rbp) {
   const std::size_t usable = usable_size(block);
-  const bool same = state.stacks_off || own->stack.same({pc, rsp, rbp});
-  if (HL_UNLIKELY(state.check || !same || usable >= large_usable_bytes || !peak_settled(*own->recent_cell) ||
-                  passes_mark(*own, bytes)))
+  if (HL_UNLIKELY(state.check || usable >= large_usable_bytes || (own->gated && !leases_cover(*own, bytes))))
     return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
-  return book_known<Kind>(own, block, bytes, usable, own->known_generation);
+  if (!state.stacks_off && !own->stack.same({pc, rsp, rbp}))
+    return book_small<Kind>(own, block, bytes, usable, by_end_or_walk(*own, pc, rsp, rbp));
+  if (HL_UNLIKELY(!peak_settled(*own->recent_cell)))
+    return book_small<Kind>(own, block, bytes, usable, account_of(*own, own->stack.path()));
+  return book_small<Kind>(own, block, bytes, usable, {own->recent_account, own->recent_cell});
 }
 
 template <block_kind Kind, bool Throws>
 void* book_other(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
   if (HL_LIKELY(state.flat)) return book_flat<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   if (HL_UNLIKELY(state.lifetimes)) return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
-  return book_compared<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
+  return book_asked<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
 }
 
 template <block_kind Kind, bool Throws>
