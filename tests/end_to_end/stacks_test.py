@@ -73,7 +73,7 @@ class Stacks(ledger.Case):
         for stack in r["stacks"]:
             names = ledger.functions(stack)
             if names[0].startswith("site_"):
-                names = tuple(names[:names.index("main")])
+                names = tuple(names[:names.index("take_turns")])
                 bytes_of.setdefault(names, []).append(stack["allocated_bytes"] / stack["allocations"])
         expected = {}
         for site in ("site_first", "site_second"):
@@ -89,6 +89,28 @@ class Stacks(ledger.Case):
             _, r = self.checked(name)
             self.assert_turns(r, *betweens)
             self.assert_turns(self.profile([ledger.program(name)]).report, *betweens)
+
+    def test_turns_in_scopes(self):
+        """Each scope, and what is in none, has all the stacks, and of them what it made itself."""
+        turn_allocations = 39
+        for options in ((), ("--check",)):
+            r = self.profile([ledger.program("turns_rbp"), "scopes"], *options).report
+            for at, scope in enumerate(([], ["one"], ["two"])):
+                stacks = [s for s in r["stacks"] if s["scope"] == scope and ledger.functions(s)[0].startswith("site_")]
+                self.assert_turns({"stacks": stacks}, (), ("rbp_as_register",))
+                turns = 2 * sum((less + each_round) % 3 == at for each_round in range(4) for less in range(160))
+                self.assertEqual(ledger.total(stacks, "allocations"), turn_allocations * turns, scope)
+            self.assertEqual(r["profiler"].get("check", {}).get("differences", 0), 0)
+
+    def test_turns_of_threads(self):
+        """The second one's stacks have accounts that the first one made."""
+        for options in ((), ("--check",)):
+            r = self.profile([ledger.program("turns_rbp"), "threads"], *options).report
+            stacks = [s for s in r["stacks"] if ledger.functions(s)[0].startswith("site_")]
+            self.assert_turns({"stacks": stacks}, (), ("rbp_as_register",))
+            turn_allocations, turns = 39, 4 * 2 * 160
+            self.assertEqual(ledger.total(stacks, "allocations"), turn_allocations * turns * 2)
+            self.assertEqual(r["profiler"].get("check", {}).get("differences", 0), 0)
 
     def test_turns_on_another_allocator(self):
         installed = glob.glob("/usr/lib/*/libjemalloc.so.2")

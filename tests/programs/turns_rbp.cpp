@@ -1,9 +1,14 @@
 // Stacks that come in turn, so that they are known by their ends, and that differ in nothing but where a frame found by
 // rbp lies, or in what is outside that frame. The size of each allocation tells its stack.
+// usage: turns_rbp [scopes | threads]    outside and inside of two scopes, each turn in the next; all in one thread,
+// and again in another while the first lives
 #include <alloca.h>
 
 #include <iterator>
+#include <string_view>
+#include <thread>
 
+#include "heapledger/scope.hpp"
 #include "shapes.hpp"
 
 namespace {
@@ -107,7 +112,9 @@ SHAPE void make(const call* calls, const call* end) {
 // second was, with another caller; or the callee of the last one where that of the one before was, with the frame
 // elsewhere. The stacks of each turn lie at places of their own, so that their ends are learned anew, up to the frame
 // that the first call leaves known.
-int main() {
+SHAPE void take_turns(bool in_scopes) {
+  const heapledger::scope outside = heapledger::scope::process();
+  const heapledger::scope scopes[] = {outside, heapledger::scope("one"), heapledger::scope("two")};
   for (unsigned round = 0; round < 4; ++round)
     for (const bool here : has_register)
       for (std::size_t less = 0; less < padded_bytes + 512; less += 16) {
@@ -121,6 +128,20 @@ int main() {
             {plain_caller, beside, area_bytes, both, 8, true},
             {padded_caller, beside, area_bytes - less, both, 1, false},
         };
+        const heapledger::enter inside(in_scopes ? scopes[(less / 16 + round) % 3] : outside);
         make(calls, std::end(calls));
       }
+}
+
+void take_turns_in(unsigned threads) {
+  take_turns(false);
+  if (threads > 1) std::thread(take_turns_in, threads - 1).join();
+}
+
+int main(int argc, char** argv) {
+  const std::string_view how = argc > 1 ? argv[1] : "";
+  if (how == "threads")
+    std::thread(take_turns_in, 2).join();
+  else
+    take_turns(how == "scopes");
 }

@@ -8,6 +8,7 @@
 #include <emmintrin.h>
 
 #include "probe/account/recent_accounts.hpp"
+#include "probe/account/stack_ends.hpp"
 #include "probe/base/attributes.hpp"
 #include "probe/publish/segment.hpp"
 #include "probe/unwind/stack_walk.hpp"
@@ -75,6 +76,7 @@ struct alignas(64) books {  // whole cache lines: the sets of `recent` lie behin
   ended_life last_life;  // of what was freed last; for a realloc that fails. hook/lifetime.hpp
   stack_walk stack;
   recent_accounts recent;
+  stack_ends ends;
 
   HL_HOT wire::cell& cell_of(std::uint32_t account);
   void forget_recent() {
@@ -87,6 +89,7 @@ struct alignas(64) books {  // whole cache lines: the sets of `recent` lie behin
   }
   void forget_accounts() {
     recent.forget();
+    ends.forget();
     forget_recent();
     if (scopes != nullptr) forget_scope_accounts(*scopes);
   }

@@ -314,6 +314,11 @@ HL_COLD account_cell suspect_cell(books& own, std::uint32_t account) {
 }
 }  // namespace
 
+account_cell others_account_cell(books& own, std::uint32_t account) {
+  wire::cell& cell = own.cell_of(account);
+  return {account, is_lost(cell) ? nullptr : &cell};
+}
+
 account_cell other_account_cell(books& own, std::uint64_t path) {
   if (HL_UNLIKELY(own.scopes != nullptr && in_scope(own))) {
     const account_cell found = scope_account_cell(own, path);

@@ -19,10 +19,14 @@ struct account_cell {
 
 // For a suspect of the leak watch the cell is no_cell: such an allocation is offered to the watch first.
 account_cell other_account_cell(books& own, std::uint64_t path);
+// Of an account that is not the thread's own; no cell: there is no room.
+account_cell others_account_cell(books& own, std::uint32_t account);
 
 // In a scope: made by scope/.
 bool in_scope(const books& own);
 account_cell scope_account_cell(books& own, std::uint64_t path);
+// The same of a stack that need not be the one walked last; no cell: it was not met here lately.
+account_cell met_in_scope(books& own, std::uint64_t path);
 std::uint32_t add_scope_account(const wire::account_key& key,
                                 stack_cut cut);  // 0: the table is full
 std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path);

@@ -7,9 +7,9 @@
 
 #include <emmintrin.h>
 
-#include "probe/account/stack_ends.hpp"
 #include "probe/base/attributes.hpp"
 #include "probe/base/own_memory.hpp"
+#include "probe/unwind/stack_walk.hpp"
 
 namespace heapledger::probe {
 
@@ -33,7 +33,6 @@ class recent_accounts {
   void init(void* memory) {
     sets_ = static_cast<set*>(memory);
     shift_ = 64 - first_bits;
-    ends_.init(true);
   }
 
   // One that knows nothing and learns nothing: in a scope, the account depends on more than the path.
@@ -42,7 +41,6 @@ class recent_accounts {
     recent_accounts none;
     none.sets_ = empty;
     none.shift_ = 63;
-    none.ends_.init(false);
     return none;
   }
 
@@ -87,13 +85,7 @@ class recent_accounts {
   }
 
   // Code was unloaded: the same addresses will mean other stacks.
-  void forget() {
-    __builtin_memset(sets_, 0, sizeof(set) << (64 - shift_));
-    ends_.forget();
-  }
-
-  // Of the same stacks, without the path.
-  stack_ends& ends() { return ends_; }
+  void forget() { __builtin_memset(sets_, 0, sizeof(set) << (64 - shift_)); }
 
  private:
   static constexpr unsigned ways = 8;
@@ -121,7 +113,6 @@ class recent_accounts {
   }
 
   set* sets_ = nullptr;
-  stack_ends ends_;
   unsigned shift_ = 0;
   unsigned next_ = 0;
   std::uint32_t misses_ = 0;

@@ -41,6 +41,7 @@ books* make_books() {
   memory += sizeof(books);
   own->stack.init(memory, settings.depth_limit, settings.stacks);
   own->recent.init(memory + stack_walk::initial_bytes());
+  own->ends.init();
   own->next_made = made_books;
   __atomic_store_n(&made_books, own, __ATOMIC_RELEASE);
   return own;

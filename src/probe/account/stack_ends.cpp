@@ -9,11 +9,10 @@ constinit stack_end nobody[2] = {};  // no code is at address 0
 
 }  // namespace
 
-void stack_ends::init(bool teachable) {
+void stack_ends::init() {
   pause();
   paused_walks_ = shortest_pause;
   table_ = nullptr;
-  teachable_ = teachable;
 }
 
 void stack_ends::pause() {
@@ -26,7 +25,7 @@ void stack_ends::begin_or_pause() {
   const bool spent = credit_ == 0;
   pause();
   if (spent && paused_walks_ < longest_pause) paused_walks_ *= 2;
-  if (spent || !teachable_) return;
+  if (spent) return;
   if (table_ == nullptr) table_ = static_cast<stack_end*>(own_map(sizeof(stack_end) << bits));
   if (table_ == nullptr) return;
   ends_ = table_;
@@ -34,7 +33,7 @@ void stack_ends::begin_or_pause() {
   credit_ = first_credit;
 }
 
-void stack_ends::add(const stack_walk& stack, std::uint32_t account, wire::cell* cell) {
+void stack_ends::add(const stack_walk& stack, std::uint64_t path, std::uint32_t account, wire::cell* cell) {
   if (credit_ > most_credit) {
     credit_ = most_credit;
     paused_walks_ = shortest_pause / 2;
@@ -50,6 +49,7 @@ void stack_ends::add(const stack_walk& stack, std::uint32_t account, wire::cell*
   end.cell = cell;
   end.account = account;
   end.word_count = count;
+  end.path = path;
   end.outer = {outer.rsp, outer.path, outer.rbp, outer.rbp_mask()};
   // Word by word: the walk has just stored them so, and a load of both at once would wait for that.
   const stack_read* from = innermost_word;

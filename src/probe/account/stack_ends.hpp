@@ -1,6 +1,6 @@
-// Inner ends of stacks that a thread met lately, and their accounts. Two or three places of a program that allocate in
-// turn make as many walks, though each finds what it found the time before: here it is enough to look at the words that
-// the walk would read.
+// Inner ends of stacks that a thread met lately, with the stacks' paths and accounts. Two or three places of a program
+// that allocate in turn make as many walks, though each finds what it found the time before: here it is enough to look
+// at the words that the walk would read.
 //
 // An end is known by the frame that called the hook and by the words that the steps from there outward read; by that
 // frame's rbp only where one of them, or something outside, is found by it. It leads to a frame outside it; whether
@@ -14,13 +14,14 @@
 namespace heapledger::probe {
 
 struct alignas(64) stack_end {
-  static constexpr std::uint32_t most_words = 15;
+  static constexpr std::uint32_t most_words = 14;
 
   std::uint64_t pc, rsp;
   std::uint64_t rbp, rbp_mask;  // all ones where rbp counts
-  wire::cell* cell;             // the thread's own
-  std::uint32_t account;
+  wire::cell* cell;             // of the account, if it is the thread's own; else nullptr
+  std::uint32_t account;        // outside scopes; 0: not known
   std::uint32_t word_count;
+  std::uint64_t path;  // of the whole stack
   stack_walk::junction outer;
   stack_read words[most_words];  // innermost first
 };
@@ -29,8 +30,8 @@ static_assert(sizeof(stack_end) == 320);
 
 class stack_ends {
  public:
-  // Knows nothing; where it may learn, it begins to once there were walks enough.
-  void init(bool teachable);
+  // Knows nothing, and begins to learn once there were walks enough.
+  void init();
 
   HL_HOT const stack_end* find(const stack_walk& stack, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
     const stack_end& known = place(pc, rsp);
@@ -43,10 +44,11 @@ class stack_ends {
     return &known;
   }
 
-  // After a walk: the account of the stack, and the cell in which this thread books it for good.
-  HL_HOT void learn(const stack_walk& stack, std::uint32_t account, wire::cell* cell) {
+  // After a walk: the path of the stack, its account outside scopes, and the cell in which this thread books it for
+  // good.
+  HL_HOT void learn(const stack_walk& stack, std::uint64_t path, std::uint32_t account, wire::cell* cell) {
     if (HL_LIKELY(--credit_ > 0))
-      add(stack, account, cell);
+      add(stack, path, account, cell);
     else if (credit_ == 0 || credit_ < -paused_walks_)
       begin_or_pause();
   }
@@ -63,7 +65,7 @@ class stack_ends {
   stack_end& place(std::uint64_t pc, std::uint64_t rsp) const {
     return ends_[((pc ^ rsp << 20) * 0x9e3779b97f4a7c15u) >> shift_];
   }
-  void add(const stack_walk& stack, std::uint32_t account, wire::cell* cell);
+  void add(const stack_walk& stack, std::uint64_t path, std::uint32_t account, wire::cell* cell);
   void pause();
   HL_COLD void begin_or_pause();
 
@@ -72,7 +74,6 @@ class stack_ends {
   std::int64_t credit_;  // below zero: it knows nothing, and this many walks were made meanwhile
   std::int64_t paused_walks_;
   stack_end* table_;  // nullptr until it is needed
-  bool teachable_;
 };
 
 }  // namespace heapledger::probe

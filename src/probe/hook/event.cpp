@@ -17,27 +17,44 @@ HL_COLD void leave_unbooked(void* block) {
   count_unbooked();
 }
 
-// A stack that is known by its end leaves the remembered one, and the recent account, as they are.
+// Where the stack of a known end is booked now; no cell: it must be walked after all. The remembered stack, and the
+// recent account, stay as they are.
+HL_HOT account_cell account_at(books& own, const stack_end& met) {
+  if (HL_UNLIKELY(own.id == nobodys_accounts)) return met_in_scope(own, met.path);
+  if (HL_LIKELY(met.cell != nullptr)) return {met.account, met.cell};
+  return met.account != 0 ? others_account_cell(own, met.account) : account_cell{0, nullptr};
+}
+
+// After a walk. A suspect of the leak watch is offered to the watch each time; an account of a scope is no other's.
+HL_HOT void learn_end(books& own, std::uint64_t path, const account_cell& at) {
+  if (HL_UNLIKELY(at.cell == &no_cell)) return;
+  const std::uint32_t account = HL_LIKELY(own.id != nobodys_accounts) ? at.account : 0;
+  own.ends.learn(own.stack, path, account, at.cell == &segment.accounts[account] ? at.cell : nullptr);
+}
+
 HL_HOT account_cell by_end_or_walk(books& own, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  stack_ends& ends = own.recent.ends();
-  if (const stack_end* met = ends.find(own.stack, pc, rsp, rbp); met != nullptr) return {met->account, met->cell};
+  if (const stack_end* met = own.ends.find(own.stack, pc, rsp, rbp); met != nullptr)
+    if (const account_cell at = account_at(own, *met); HL_LIKELY(at.cell != nullptr)) return at;
   own.stack.walk(pc, rsp, rbp);
-  const account_cell at = account_of(own, own.stack.path());
-  if (HL_LIKELY(at.cell == &segment.accounts[at.account])) ends.learn(own.stack, at.account, at.cell);
+  const std::uint64_t path = own.stack.path();
+  const account_cell at = account_of(own, path);
+  learn_end(own, path, at);
   return at;
 }
 
 // Every stack against another unwinder's, and what is known by its end against the walk.
 HL_COLD account_cell checked(books& own, const frame_state& caller) {
-  stack_ends& ends = own.recent.ends();
-  const stack_end* met = ends.find(own.stack, caller.pc, caller.rsp, caller.rbp);
-  const std::uint32_t met_account = met != nullptr ? met->account : 0;
+  const stack_end* met = own.ends.find(own.stack, caller.pc, caller.rsp, caller.rbp);
+  const account_cell of_met = met != nullptr ? account_at(own, *met) : account_cell{0, nullptr};
+  const std::uint64_t path_of_met = met != nullptr ? met->path : 0;
   if (!own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);
-  const account_cell at = account_of(own, own.stack.path());
+  const std::uint64_t path = own.stack.path();
+  const account_cell at = account_of(own, path);
   const std::uint32_t node = segment.account_keys[at.account].node;
   if (at.account != 0) check_stack(caller, node, own.stack);
-  if (met != nullptr && met_account != at.account) stack_differs(caller, node);
-  if (met == nullptr && at.cell == &segment.accounts[at.account]) ends.learn(own.stack, at.account, at.cell);
+  const bool differs = path_of_met != path || (of_met.cell != nullptr && of_met.account != at.account);
+  if (met != nullptr && differs) stack_differs(caller, node);
+  if (met == nullptr) learn_end(own, path, at);
   return at;
 }
 

@@ -17,6 +17,18 @@ HL_COLD std::uint32_t bind_new(books& own, scope_record& record, std::uint64_t p
   return bind_account(own, record, own.stack.node(), path, own.stack.cut());
 }
 
+// The accounts of stacks, met lately, among them the current scope's of this path, if it was met.
+HL_HOT auto& known_set(thread_scopes& mine, std::uint64_t path) {
+  return mine.known[(path ^ mine.current->handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::set_bits)];
+}
+
+template <class Set>
+HL_HOT std::uint32_t known_account(const Set& set, scope_handle scope, std::uint64_t path) {
+  for (const thread_scopes::known_account& each : set)
+    if (each.scope == scope && each.path == path) return each.account;
+  return 0;
+}
+
 // A free by this thread of what another scope than its current one allocated; `sign` -1 takes it back.
 void book_elsewhere(books& own, std::uint32_t account, std::uint32_t scope, std::size_t bytes, int sign) {
   if (thread_scopes_of(own) == nullptr) return;
@@ -51,13 +63,8 @@ bool in_scope(const books& own) {
 account_cell scope_account_cell(books& own, std::uint64_t path) {
   thread_scopes& mine = *own.scopes;
   const scope_slot& slot = *mine.current;
-  auto& set = mine.known[(path ^ slot.handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::set_bits)];
-  std::uint32_t account = 0;
-  for (const thread_scopes::known_account& each : set)
-    if (each.scope == slot.handle && each.path == path) {
-      account = each.account;
-      break;
-    }
+  auto& set = known_set(mine, path);
+  std::uint32_t account = known_account(set, slot.handle, path);
   if (HL_UNLIKELY(account == 0)) {
     account = bind_new(own, *slot.of, path);
     if (account == 0) {
@@ -75,6 +82,15 @@ account_cell scope_account_cell(books& own, std::uint64_t path) {
     own.forget_recent();
   }
   return {account, &cell};
+}
+
+account_cell met_in_scope(books& own, std::uint64_t path) {
+  thread_scopes& mine = *own.scopes;
+  const std::uint32_t account = known_account(known_set(mine, path), mine.current->handle, path);
+  if (account == 0) return {0, nullptr};
+  if (HL_UNLIKELY(is_suspect(account))) return {account, &no_cell};
+  wire::cell& cell = own_cell(own, account);
+  return {account, is_lost(cell) ? nullptr : &cell};
 }
 
 account_cell stackless_account_cell(books& own) {
