@@ -42,6 +42,13 @@ HL_HOT account_cell by_end_or_walk(books& own, std::uint64_t pc, std::uint64_t r
   return at;
 }
 
+// Two threads that met a stack at the same time may have an account of it each.
+bool of_one_stack(std::uint32_t account, std::uint32_t other) {
+  const wire::account_key& key = segment.account_keys[account];
+  const wire::account_key& others = segment.account_keys[other];
+  return key.path == others.path && key.scope == others.scope;
+}
+
 // Every stack against another unwinder's, and what is known by its end against the walk.
 HL_COLD account_cell checked(books& own, const frame_state& caller) {
   const stack_end* met = own.ends.find(own.stack, caller.pc, caller.rsp, caller.rbp);
@@ -52,9 +59,10 @@ HL_COLD account_cell checked(books& own, const frame_state& caller) {
   const account_cell at = account_of(own, path);
   const std::uint32_t node = segment.account_keys[at.account].node;
   if (at.account != 0) check_stack(caller, node, own.stack);
-  const bool differs = path_of_met != path || (of_met.cell != nullptr && of_met.account != at.account);
-  if (met != nullptr && differs) stack_differs(caller, node);
-  if (met == nullptr) learn_end(own, path, at);
+  if (met == nullptr)
+    learn_end(own, path, at);
+  else if (path_of_met != path || (of_met.cell != nullptr && !of_one_stack(of_met.account, at.account)))
+    stack_differs(caller, node);
   return at;
 }
 
