@@ -1,7 +1,7 @@
 // Stacks that come in turn, so that they are known by their ends, and that differ in nothing but where a frame found by
 // rbp lies, or in what is outside that frame. The size of each allocation tells its stack.
-// usage: turns_rbp [scopes | threads]    outside and inside of two scopes, each turn in the next; all in one thread,
-// and again in another while the first lives
+// usage: turns_rbp [scopes | threads]    outside and inside of two scopes, each turn in the next; all five times in two
+// threads
 #include <alloca.h>
 
 #include <iterator>
@@ -29,12 +29,12 @@ struct call {
 };
 
 // Not in registers: no function on the way may save one, since rbp would be among them.
-volatile sites from;
-volatile unsigned left;
-volatile bool again;
-volatile bool in_register;  // rbp is a register like others between the site and the frame found by it
-volatile std::size_t bytes;
-void* resized = nullptr;
+thread_local volatile sites from;
+thread_local volatile unsigned left;
+thread_local volatile bool again;
+thread_local volatile bool in_register;  // rbp is a register like others between the site and the frame found by it
+thread_local volatile std::size_t bytes;
+thread_local void* resized = nullptr;
 
 }  // namespace
 
@@ -133,15 +133,16 @@ SHAPE void take_turns(bool in_scopes) {
       }
 }
 
-void take_turns_in(unsigned threads) {
-  take_turns(false);
-  if (threads > 1) std::thread(take_turns_in, threads - 1).join();
-}
-
 int main(int argc, char** argv) {
   const std::string_view how = argc > 1 ? argv[1] : "";
-  if (how == "threads")
-    std::thread(take_turns_in, 2).join();
-  else
+  if (how == "threads") {
+    const auto take_all = [] {
+      for (unsigned i = 0; i < 5; ++i) take_turns(false);
+    };
+    std::thread one(take_all), two(take_all);
+    one.join();
+    two.join();
+  } else {
     take_turns(how == "scopes");
+  }
 }
