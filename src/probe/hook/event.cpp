@@ -67,9 +67,8 @@ HL_COLD account_cell checked(books& own, const frame_state& caller) {
 }
 
 account_cell account_of_caller(books& own, const frame_state& caller) {
-  if (HL_UNLIKELY(state.stacks_off)) return account_of(own, own.stack.path());
   if (HL_UNLIKELY(state.check)) return checked(own, caller);
-  if (own.stack.same(caller)) return account_of(own, own.stack.path());
+  if (HL_UNLIKELY(state.stacks_off) || own.stack.same(caller)) return account_of(own, own.stack.path());
   return by_end_or_walk(own, caller.pc, caller.rsp, caller.rbp);
 }
 

@@ -68,11 +68,11 @@ HL_HOT void stack_walk::remember(known_frame* kept, const walked_frame* end, uns
   before_ = top_;
   kept_ = kept;
   known_by_words_ = through < stayed ? static_cast<std::uint32_t>(count) : 0;
-  if (HL_LIKELY((through | (kept->made.flags() & needs_rbp)) == by_rsp) && words_fit(kept, count))
+  if (HL_LIKELY((through | (kept->made.flags() & needs_rbp)) == by_rsp) && words_fit(kept, count)) {
     kept = remember_frames<false>(kept, end);
-  else if (HL_LIKELY(through < odd) && words_fit(kept, 2 * count))
+  } else if (HL_LIKELY(through < odd) && words_fit(kept, 2 * count)) {
     kept = remember_by_rbp(kept, end);
-  else {
+  } else {
     kept = remember_all(kept, end);
     known_by_words_ = 0;
   }
