@@ -1,6 +1,7 @@
 """Scopes and budgets: what programs under the probe find when they look at themselves, and what the profile says."""
 
 import os
+import signal
 import subprocess
 import unittest
 
@@ -8,7 +9,7 @@ import ledger
 
 EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"))
 CASES = {
-    "scopes": ["credits", "entry_points", "nested", "peak", "threads", "alternating", "moves", "forked", "many_kinds"],
+    "scopes": ["credits", "entry_points", "nested", "peak", "peak_of_others", "threads", "alternating", "moves", "forked", "many_kinds"],
     "scope_lives": ["outliving", "churn", "resized_last", "passing_through", "odd_moments", "after_the_last_destructor", "unloaded", "moved_in", "moved_out", "closed_with_leases"],
     "scope_corners": ["table_full", "asked_while_it_ends", "closed_in_a_reaction", "back_into_closed", "refused_and_folded", "forked_in_a_reaction", "foreign_outlives", "copied_result", "attached_in_c", "unloaded_before", "unloaded_after"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds"],
@@ -126,6 +127,15 @@ class Scopes(ScopesCase):
         self.assertEqual(ledger.total(stacks, "allocations"), 20)
         self.assertEqual(len(stacks), 2, "ten queries allocate at two places")
         self.assertTrue(any("profile" in f["function"] for s in stacks for f in ledger.frames(s)))
+
+    def test_scopes_that_are_left_open(self):
+        """At exit a peak is known to the byte; after a kill as far as the scope's thread had told it, and no less than what lives."""
+        for how, outer, inner in (("0", 105500, 5500), ("1", 106000, 6000)):
+            done = self.profile([ledger.program("scopes"), "left_open", how])
+            self.assertEqual(done.status, 0 if how == "0" else 128 + signal.SIGKILL)
+            peaks = {tuple(s["scope"]): s["peak_bytes"] for s in done.report["scopes"] if s["scope"]}
+            self.assertEqual(peaks, {("a",): outer, ("a", "b"): inner})
+            self.assert_scopes_balanced(done.report)
 
     def test_code_without_exceptions(self):
         for name in ("scope_plain", "scope_mixed", "scope_mixed_before"):

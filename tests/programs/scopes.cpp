@@ -188,6 +188,53 @@ void peak(unsigned, unsigned) {
   CHECK(a.used().error_bytes == 0);
 }
 
+// What a thread has seen of a peak, and has told nobody, a look from another thread finds.
+void peak_of_others(unsigned, unsigned) {
+  free(take(1 << 20));  // the process's own peak is elsewhere
+  const scope a("a"), b("b", {}, a);
+  std::atomic<int> step = 0;
+  const auto await = [&](int which) {
+    while (step != which) std::this_thread::yield();
+  };
+  std::thread worker([&] {
+    const enter in_a(a);
+    void* const kept = take(3000);
+    const enter in_b(b);
+    free(take(500));
+    step = 1;
+    await(2);
+    free(take(200));
+    free(take(700));
+    step = 3;
+    await(4);
+    free(kept);
+  });
+  await(1);
+  CHECK(b.used().peak_bytes == 500 && a.used().peak_bytes == 3500);
+  step = 2;
+  await(3);
+  CHECK(b.used().peak_bytes == 700 && a.used().peak_bytes == 3700);
+  CHECK(a.used().live_bytes == 3000);
+  step = 4;
+  worker.join();
+  CHECK(b.used().peak_bytes == 700 && a.used().peak_bytes == 3700);
+}
+
+// Ends in its scopes: by exit, or by a signal.
+void left_open(unsigned how, unsigned) {
+  free(take(1 << 20));
+  const scope a("a"), b("b", {}, a);
+  const enter in_a(a);
+  test::escape(take(100'000));
+  const enter in_b(b);
+  void* const kept = take(5000);
+  free(take(500));
+  free(kept);
+  if (how == 0) std::exit(0);
+  test::escape(take(6000));
+  raise(SIGKILL);
+}
+
 // ---- threads
 
 struct shared_block {
@@ -442,6 +489,8 @@ constexpr test::test_case cases[] = {
     {"entry_points", entry_points},
     {"nested", nested},
     {"peak", peak},
+    {"peak_of_others", peak_of_others},
+    {"left_open", left_open},
     {"threads", threads, 8, 20'000},
     {"many_freers", many_freers, 100},
     {"alternating", alternating, 64, 10'000},

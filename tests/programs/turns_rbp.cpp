@@ -1,7 +1,7 @@
 // Stacks that come in turn, so that they are known by their ends, and that differ in nothing but where a frame found by
 // rbp lies, or in what is outside that frame. The size of each allocation tells its stack.
-// usage: turns_rbp [scopes | threads]    outside and inside of two scopes, each turn in the next; all five times in two
-// threads
+// usage: turns_rbp [scopes | threads]    outside and inside of two scopes, each turn five times, in the next; all five
+// times in two threads
 #include <alloca.h>
 
 #include <iterator>
@@ -128,8 +128,11 @@ SHAPE void take_turns(bool in_scopes) {
             {plain_caller, beside, area_bytes, both, 8, true},
             {padded_caller, beside, area_bytes - less, both, 1, false},
         };
-        const heapledger::enter inside(in_scopes ? scopes[(less / 16 + round) % 3] : outside);
-        make(calls, std::end(calls));
+        // An end that was met in one scope is met in the next ones.
+        for (unsigned turn = 0; turn < (in_scopes ? 5 : 1); ++turn) {
+          const heapledger::enter inside(in_scopes ? scopes[(less / 16 + round + turn) % 3] : outside);
+          make(calls, std::end(calls));
+        }
       }
 }
 

@@ -69,6 +69,7 @@ struct alignas(64) books {  // whole cache lines: the sets of `recent` lie behin
   std::uint32_t evictions;
   std::uint32_t writer_id;  // writer + 1
   bool gated;               // in a scope with a budget
+  std::uint64_t here;       // handle of the scope that the thread is in; 0: in none
   thread_scopes* scopes;    // nullptr until this thread met a scope
   books* next_made;         // of all books ever made
   std::uint32_t birth;      // of the process whose books they are; another process is a fork of it
@@ -154,6 +155,13 @@ HL_COLD std::int64_t process_peak_mark(const books& own);
 
 HL_HOT std::uint32_t delta_slot(const books& own, std::uint32_t account) {
   return static_cast<std::uint32_t>((account + 1) * 0x9e3779b1u) >> own.delta_shift;
+}
+
+// Where this thread books what belongs to a scope's account; likewise of any account once a scope was made.
+HL_HOT wire::cell* known_cell(const books& own, std::uint32_t account) {
+  if ((segment.account_keys[account].owner & wire::owner_writer) == own.writer_id) return &segment.accounts[account];
+  wire::cell& delta = own.deltas[delta_slot(own, account)];
+  return HL_LIKELY(delta.id == account + 1) ? &delta : nullptr;
 }
 
 HL_HOT wire::cell& books::cell_of(std::uint32_t account) {

@@ -314,6 +314,13 @@ HL_COLD account_cell suspect_cell(books& own, std::uint32_t account) {
 }
 }  // namespace
 
+account_cell met_outside(books& own, std::uint64_t path) {
+  const std::uint32_t account = own.recent.owned(path);
+  wire::cell& cell = segment.accounts[account];
+  if (account == 0 || cell.id != wire::id_of_path(path)) return {0, nullptr};
+  return {account, &cell};
+}
+
 account_cell others_account_cell(books& own, std::uint32_t account) {
   wire::cell& cell = own.cell_of(account);
   return {account, is_lost(cell) ? nullptr : &cell};

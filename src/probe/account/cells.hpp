@@ -19,6 +19,9 @@ struct account_cell {
 
 // For a suspect of the leak watch the cell is no_cell: such an allocation is offered to the watch first.
 account_cell other_account_cell(books& own, std::uint64_t path);
+// The same of a stack that need not be the one walked last, for a thread that is in no scope; no cell: it was not met
+// lately.
+account_cell met_outside(books& own, std::uint64_t path);
 // Of an account that is not the thread's own; no cell: there is no room.
 account_cell others_account_cell(books& own, std::uint32_t account);
 

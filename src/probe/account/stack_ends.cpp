@@ -33,7 +33,8 @@ void stack_ends::begin_or_pause() {
   credit_ = first_credit;
 }
 
-void stack_ends::add(const stack_walk& stack, std::uint64_t path, std::uint32_t account, wire::cell* cell) {
+void stack_ends::add(const stack_walk& stack, std::uint64_t path, std::uint64_t scope, std::uint32_t account,
+                     wire::cell* cell) {
   if (credit_ > most_credit) {
     credit_ = most_credit;
     paused_walks_ = shortest_pause / 2;
@@ -48,6 +49,7 @@ void stack_ends::add(const stack_walk& stack, std::uint64_t path, std::uint32_t 
   end.rbp_mask = innermost.rbp_mask();
   end.cell = cell;
   end.account = account;
+  end.scope = scope;
   end.word_count = count;
   end.path = path;
   end.outer = {outer.rsp, outer.path, outer.rbp, outer.rbp_mask()};

@@ -18,9 +18,11 @@ struct alignas(64) stack_end {
 
   std::uint64_t pc, rsp;
   std::uint64_t rbp, rbp_mask;  // all ones where rbp counts
-  wire::cell* cell;             // of the account, if it is the thread's own; else nullptr
-  std::uint32_t account;        // outside scopes; 0: not known
+  // Where the stack is booked, in the scope of which this is known (0: outside scopes).
+  wire::cell* cell;       // of the account, if it is the thread's own; else nullptr
+  std::uint32_t account;  // 0: not known
   std::uint32_t word_count;
+  std::uint64_t scope;
   std::uint64_t path;  // of the whole stack
   stack_walk::junction outer;
   stack_read words[most_words];  // innermost first
@@ -33,8 +35,8 @@ class stack_ends {
   // Knows nothing, and begins to learn once there were walks enough.
   void init();
 
-  HL_HOT const stack_end* find(const stack_walk& stack, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-    const stack_end& known = place(pc, rsp);
+  HL_HOT stack_end* find(const stack_walk& stack, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
+    stack_end& known = place(pc, rsp);
     if (known.pc != pc || known.rsp != rsp || ((known.rbp ^ rbp) & known.rbp_mask) != 0) return nullptr;
     const stack_read* word = known.words;
     for (const stack_read* const end = word + known.word_count; word != end; ++word)
@@ -44,11 +46,11 @@ class stack_ends {
     return &known;
   }
 
-  // After a walk: the path of the stack, its account outside scopes, and the cell in which this thread books it for
-  // good.
-  HL_HOT void learn(const stack_walk& stack, std::uint64_t path, std::uint32_t account, wire::cell* cell) {
+  // After a walk: the path of the stack, and where this thread books it for good in its scope.
+  HL_HOT void learn(const stack_walk& stack, std::uint64_t path, std::uint64_t scope, std::uint32_t account,
+                    wire::cell* cell) {
     if (HL_LIKELY(--credit_ > 0))
-      add(stack, path, account, cell);
+      add(stack, path, scope, account, cell);
     else if (credit_ == 0 || credit_ < -paused_walks_)
       begin_or_pause();
   }
@@ -65,7 +67,7 @@ class stack_ends {
   stack_end& place(std::uint64_t pc, std::uint64_t rsp) const {
     return ends_[((pc ^ rsp << 20) * 0x9e3779b97f4a7c15u) >> shift_];
   }
-  void add(const stack_walk& stack, std::uint64_t path, std::uint32_t account, wire::cell* cell);
+  void add(const stack_walk& stack, std::uint64_t path, std::uint64_t scope, std::uint32_t account, wire::cell* cell);
   void pause();
   HL_COLD void begin_or_pause();
 

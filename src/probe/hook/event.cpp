@@ -17,23 +17,37 @@ HL_COLD void leave_unbooked(void* block) {
   count_unbooked();
 }
 
-// Where the stack of a known end is booked now; no cell: it must be walked after all. The remembered stack, and the
-// recent account, stay as they are.
-HL_HOT account_cell account_at(books& own, const stack_end& met) {
-  if (HL_UNLIKELY(own.id == nobodys_accounts)) return met_in_scope(own, met.path);
-  if (HL_LIKELY(met.cell != nullptr)) return {met.account, met.cell};
-  return met.account != 0 ? others_account_cell(own, met.account) : account_cell{0, nullptr};
+// A cell that is this thread's for good, or none: another may be folded away, and a suspect of the leak watch is
+// offered to the watch each time.
+HL_HOT wire::cell* lasting(const account_cell& at) {
+  return at.cell == &segment.accounts[at.account] ? at.cell : nullptr;
 }
 
-// After a walk. A suspect of the leak watch is offered to the watch each time; an account of a scope is no other's.
+// Met last in another scope than the thread is in now, or booked in no cell of the thread's own.
+[[gnu::noinline]] account_cell account_anew(books& own, stack_end& met) {
+  if (own.here == 0 && met.scope == 0 && met.account != 0) return others_account_cell(own, met.account);
+  const account_cell at = own.here != 0 ? met_in_scope(own, met.path) : met_outside(own, met.path);
+  if (at.cell == nullptr || at.cell == &no_cell) return at;
+  met.scope = own.here;
+  met.account = at.account;
+  met.cell = lasting(at);
+  return at;
+}
+
+// Where the stack of a known end is booked now; no cell: it must be walked after all. The remembered stack, and the
+// recent account, stay as they are.
+HL_HOT account_cell account_at(books& own, stack_end& met) {
+  if (HL_LIKELY(met.scope == own.here && met.cell != nullptr)) return {met.account, met.cell};
+  return account_anew(own, met);
+}
+
+// After a walk.
 HL_HOT void learn_end(books& own, std::uint64_t path, const account_cell& at) {
-  if (HL_UNLIKELY(at.cell == &no_cell)) return;
-  const std::uint32_t account = HL_LIKELY(own.id != nobodys_accounts) ? at.account : 0;
-  own.ends.learn(own.stack, path, account, at.cell == &segment.accounts[account] ? at.cell : nullptr);
+  if (HL_LIKELY(at.cell != &no_cell)) own.ends.learn(own.stack, path, own.here, at.account, lasting(at));
 }
 
 HL_HOT account_cell by_end_or_walk(books& own, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp) {
-  if (const stack_end* met = own.ends.find(own.stack, pc, rsp, rbp); met != nullptr)
+  if (stack_end* met = own.ends.find(own.stack, pc, rsp, rbp); met != nullptr)
     if (const account_cell at = account_at(own, *met); HL_LIKELY(at.cell != nullptr)) return at;
   own.stack.walk(pc, rsp, rbp);
   const std::uint64_t path = own.stack.path();
@@ -51,7 +65,7 @@ bool of_one_stack(std::uint32_t account, std::uint32_t other) {
 
 // Every stack against another unwinder's, and what is known by its end against the walk.
 HL_COLD account_cell checked(books& own, const frame_state& caller) {
-  const stack_end* met = own.ends.find(own.stack, caller.pc, caller.rsp, caller.rbp);
+  stack_end* met = own.ends.find(own.stack, caller.pc, caller.rsp, caller.rbp);
   const account_cell of_met = met != nullptr ? account_at(own, *met) : account_cell{0, nullptr};
   const std::uint64_t path_of_met = met != nullptr ? met->path : 0;
   if (!own.stack.same(caller)) own.stack.walk(caller.pc, caller.rsp, caller.rbp);

@@ -35,6 +35,9 @@ template <block_kind Kind, bool Throws>
 HL_COLD void* book_first(void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp);
 template <block_kind Kind>
 void free_other(books* own, void* block);
+// Where the account is another thread's, or one of a scope.
+template <block_kind Kind>
+void free_elsewhere(books* own, void* block, std::uint64_t& word, std::size_t bytes, std::uint32_t account);
 template <block_kind Kind>
 HL_COLD void free_first(void* block);
 HL_COLD void* publish_and_give(books* own, void* block);
@@ -114,7 +117,7 @@ HL_HOT void free_block(void* block) {
   if (found.account() != own->recent_account) {
     if (own->id != __atomic_load_n(&sole_writer, __ATOMIC_RELAXED) &&
         HL_UNLIKELY(segment.account_keys[found.account()].owner != own->id))
-      return free_other<Kind>(own, block);
+      return free_elsewhere<Kind>(own, block, word, bytes, found.account());
     cell = &segment.accounts[found.account()];
   }
   if (HL_UNLIKELY(!peak_settled(*cell))) return free_other<Kind>(own, block);

@@ -367,7 +367,9 @@ namespace {
 }
 
 [[gnu::destructor(101)]] void on_exit() {
-  if (now() == stage::keeping && process.generation != 0) end_header(wire::lifecycle::exited);
+  if (now() != stage::keeping || process.generation == 0) return;
+  if (const booking event(__builtin_dwarf_cfa()); event) settle_scope(*event);  // its scope may stay open
+  end_header(wire::lifecycle::exited);
 }
 
 }  // namespace

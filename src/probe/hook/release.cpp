@@ -8,6 +8,8 @@
 #include "probe/hook/late.hpp"
 #include "probe/hook/lifetime.hpp"
 #include "probe/hook/watched_block.hpp"
+#include "probe/scope/accounts.hpp"
+#include "probe/scope/slots.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -126,6 +128,21 @@ void free_other(books* own, void* block) {
   if (pass_on) next.free(block);
 }
 
+// The rest of free_block(). What is not of the scope that the thread is in, and what changes a mark, takes the longer
+// way.
+template <block_kind Kind>
+void free_elsewhere(books* own, void* block, std::uint64_t& word, std::size_t bytes, std::uint32_t account) {
+  wire::cell* const cell = known_cell(*own, account);
+  if (HL_UNLIKELY(cell == nullptr || !peak_settled(*cell))) return free_other<Kind>(own, block);
+  if (scope_of_account(account) != index_of(own->here) || HL_UNLIKELY(own->gated && own->scopes->nested))
+    return free_other<Kind>(own, block);
+  word = ~word;
+  add_free(*own, *cell, block, bytes);
+  if (HL_UNLIKELY(own->live < own->publish_below)) return publish_and_free(own, block);
+  give(own, own->known_generation);
+  next.free(block);
+}
+
 template <block_kind Kind>
 HL_COLD void free_first(void* block) {
   bool pass_on = true;
@@ -149,8 +166,9 @@ HL_COLD void publish_and_free(books* own, void* block) {
   next.free(block);
 }
 
-#define HL_KIND(kind)                            \
-  template void free_other<kind>(books*, void*); \
+#define HL_KIND(kind)                                                                            \
+  template void free_other<kind>(books*, void*);                                                 \
+  template void free_elsewhere<kind>(books*, void*, std::uint64_t&, std::size_t, std::uint32_t); \
   template void free_first<kind>(void*);
 HL_KIND(block_kind::from_malloc)
 HL_KIND(block_kind::from_new)

@@ -1,41 +1,34 @@
 #include "probe/scope/accounts.hpp"
 
 #include "probe/account/cells.hpp"
-#include "probe/account/tag.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/publish/nodes.hpp"
 #include "probe/scope/slots.hpp"
 
 namespace heapledger::probe {
+
+constinit scope_binding* binding_chunks[tag::account_limit >> binding_chunk_bits] = {};
+
 namespace {
 
-struct binding {
-  std::uint32_t scope;    // index; 0: free for the next of its kind
-  std::uint32_t next;     // account + 1 in the same bucket
-  std::uint32_t sibling;  // account + 1 of the same scope
-};
-
-constexpr unsigned chunk_bits = 12;
-constexpr std::uint32_t chunk_accounts = 1u << chunk_bits;
 constexpr unsigned first_bucket_bits = 10;
 
 constinit std::uint32_t bindings_lock = 0;
-constinit binding* chunks[tag::account_limit >> chunk_bits] = {};
 constinit std::uint32_t* buckets = nullptr;
 constinit unsigned bucket_bits = 0;
 constinit std::uint32_t bound_ever = 0;
 
-binding& binding_of(std::uint32_t account) {
-  return chunks[account >> chunk_bits][account & (chunk_accounts - 1)];
+scope_binding& binding_of(std::uint32_t account) {
+  return binding_chunks[account >> binding_chunk_bits][account & (binding_chunk_accounts - 1)];
 }
 
 bool make_room(std::uint32_t account) {
-  binding*& chunk = chunks[account >> chunk_bits];
+  scope_binding*& chunk = binding_chunks[account >> binding_chunk_bits];
   if (chunk != nullptr) return true;
-  void* memory = own_map(chunk_accounts * sizeof(binding));
+  void* memory = own_map(binding_chunk_accounts * sizeof(scope_binding));
   if (memory == nullptr) return false;
-  __atomic_store_n(&chunk, static_cast<binding*>(memory), __ATOMIC_RELEASE);
+  __atomic_store_n(&chunk, static_cast<scope_binding*>(memory), __ATOMIC_RELEASE);
   return true;
 }
 
@@ -90,7 +83,7 @@ std::uint32_t find(std::uint32_t at, std::uint32_t scope, std::uint32_t kind, st
 }
 
 void bind(scope_record& record, std::uint32_t account) {
-  binding& of = binding_of(account);
+  scope_binding& of = binding_of(account);
   __atomic_store_n(&of.scope, record.index, __ATOMIC_RELEASE);
   of.sibling = record.first_account;
   record.first_account = account + 1;
@@ -150,15 +143,10 @@ void unbind_accounts(scope_record& record) {
   record.first_account = 0;
 }
 
-std::uint32_t scope_of_account(std::uint32_t account) {
-  const binding* chunk = __atomic_load_n(&chunks[account >> chunk_bits], __ATOMIC_ACQUIRE);
-  return chunk == nullptr ? 0 : __atomic_load_n(&chunk[account & (chunk_accounts - 1)].scope, __ATOMIC_ACQUIRE);
-}
-
 void reset_bindings(bool unmap) {
   bindings_lock = 0;
-  for (binding*& chunk : chunks) {
-    if (unmap && chunk != nullptr) own_unmap(chunk, chunk_accounts * sizeof(binding));
+  for (scope_binding*& chunk : binding_chunks) {
+    if (unmap && chunk != nullptr) own_unmap(chunk, binding_chunk_accounts * sizeof(scope_binding));
     chunk = nullptr;
   }
   if (unmap && buckets != nullptr) own_unmap(buckets, sizeof(std::uint32_t) << bucket_bits);

@@ -7,9 +7,8 @@ namespace heapledger::probe {
 namespace {
 
 wire::cell& own_cell(books& own, std::uint32_t account) {
-  if ((segment.account_keys[account].owner & wire::owner_writer) == own.writer_id) return segment.accounts[account];
-  wire::cell& delta = own.deltas[delta_slot(own, account)];
-  return HL_LIKELY(delta.id == account + 1) ? delta : delta_cell_slow(own, account);
+  wire::cell* const known = known_cell(own, account);
+  return HL_LIKELY(known != nullptr) ? *known : delta_cell_slow(own, account);
 }
 
 HL_COLD std::uint32_t bind_new(books& own, scope_record& record, std::uint64_t path) {
@@ -147,13 +146,19 @@ HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::siz
 HL_COLD void settle_scope(books& own) {
   if (own.scopes == nullptr || own.scopes->current == nullptr) return;
   settle(own);
-  if (HL_UNLIKELY(own.scopes->nested)) note_peaks(*own.scopes);  // the handler may return now
+  // Before a handler returns; and at the last look before a kill, so that what was only allocated shows, too.
+  if (own.live > own.scopes->scope_mark || HL_UNLIKELY(own.scopes->nested)) note_peaks(*own.scopes);
   set_scope_mark(own);
 }
 
 HL_COLD bool scope_peak_passed(books& own) {
   thread_scopes& mine = *own.scopes;
   if (mine.current == nullptr) return true;
+  if (HL_LIKELY(!own.gated)) {
+    if (own.live > mine.scope_mark) open_peak(own);
+    return own.live > mine.process_mark;
+  }
+  // Leases may be taken back meanwhile, and what they held be used by others: it would count twice.
   settle(own);
   note_peaks(mine);
   set_scope_mark(own);
@@ -164,7 +169,7 @@ HL_COLD void set_peak_mark(books& own, std::int64_t mark) {
   own.peak_mark = mark;
   if (own.scopes == nullptr || own.scopes->current == nullptr) return;
   own.scopes->process_mark = mark;
-  set_scope_mark(own);
+  set_mark_of_frees(own);
 }
 
 HL_COLD std::int64_t process_peak_mark(const books& own) {

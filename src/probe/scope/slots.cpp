@@ -110,6 +110,12 @@ HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle han
   return slot;
 }
 
+void note_open_peak(thread_scopes& mine) {
+  for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent)
+    note_peak(*slot->of, seen_live(*slot) + mine.scope_mark - mine.settled_live);
+  __atomic_store_n(&mine.peak_open, false, __ATOMIC_RELEASE);
+}
+
 totals load_totals(const wire::thread& thread) {
   const auto* pair = reinterpret_cast<const __m128i*>(&thread.allocations);
   totals all;
@@ -120,6 +126,11 @@ totals load_totals(const wire::thread& thread) {
 
 }  // namespace
 
+void set_mark_of_frees(books& own) {
+  const thread_scopes& mine = *own.scopes;
+  own.peak_mark = mine.scope_mark < mine.process_mark ? mine.scope_mark : mine.process_mark;
+}
+
 void set_scope_mark(books& own) {
   thread_scopes& mine = *own.scopes;
   std::int64_t room = INT64_MAX / 2;
@@ -128,13 +139,29 @@ void set_scope_mark(books& own) {
     if (here < room) room = here;
   }
   mine.scope_mark = own.live + room;
-  own.peak_mark = mine.scope_mark < mine.process_mark ? mine.scope_mark : mine.process_mark;
+  mine.settled_live = own.live;
+  set_mark_of_frees(own);
   if (HL_UNLIKELY(own.gated)) set_lease_marks(own);
 }
 
 void note_peaks(const thread_scopes& mine) {
   for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent)
     note_peak(*slot->of, seen_live(*slot));
+}
+
+void open_peak(books& own) {
+  thread_scopes& mine = *own.scopes;
+  mine.scope_mark = own.live;
+  __atomic_store_n(&mine.peak_open, true, __ATOMIC_RELEASE);
+  set_mark_of_frees(own);
+}
+
+std::int64_t open_peak_of(const thread_scopes& of, scope_handle handle) {
+  if (!__atomic_load_n(&of.peak_open, __ATOMIC_ACQUIRE)) return 0;
+  const scope_slot* slot = __atomic_load_n(&of.current, __ATOMIC_RELAXED);
+  for (std::uint32_t steps = 0; slot != nullptr && steps < thread_scopes::slot_count; ++steps, slot = slot->parent)
+    if (slot->handle == handle) return seen_live(*slot) + of.scope_mark - of.settled_live;
+  return 0;
 }
 
 void settle(books& own) {
@@ -144,6 +171,7 @@ void settle(books& own) {
   totals did = now;
   did -= mine.mark;
   if ((did.allocations | did.frees) == 0) return;
+  if (HL_UNLIKELY(mine.peak_open)) note_open_peak(mine);
   {
     changing counters(mine);
     mine.current->counts += did;

@@ -53,7 +53,9 @@ struct thread_scopes {
   totals excluded;          // events of this thread that were not the current scope's
   recent_accounts outside;  // the thread's own, while it is in a scope
   std::int64_t process_mark;
-  std::int64_t scope_mark;
+  std::int64_t scope_mark;    // of the thread's live bytes: beyond it a free ends a peak of the current scope, or above
+  std::int64_t settled_live;  // they were that when the open difference was last empty
+  bool peak_open;             // they were at the mark since, and no record says so
   std::int64_t allocated_mark;  // of the thread's totals: as far as leases reach
   std::int64_t calls_mark;
   bool each_event;      // looked at by these two
@@ -144,7 +146,12 @@ HL_HOT bool leases_cover(const books& own, std::size_t bytes) {
   return !mine.each_event || (static_cast<std::int64_t>(own.thread->allocated_bytes) + more <= mine.allocated_mark &&
                               static_cast<std::int64_t>(own.thread->allocations) < mine.calls_mark);
 }
+void set_mark_of_frees(books& own);  // from the marks of the scope and of the process
 void note_peaks(const thread_scopes& mine);
+// A free found a peak. It is kept here until the thread settles: a thing grows by steps, each with a free.
+void open_peak(books& own);
+// The same as a reader sees it; 0: there is none in this scope.
+std::int64_t open_peak_of(const thread_scopes& of, scope_handle handle);
 // Books what was done in a scope for which this thread can have no slot.
 void fold_directly(scope_record& record, const totals& did);
 // Adds a change to a slot's scope and its ancestors.

@@ -94,11 +94,13 @@ HL_HOT scope_handle go(books& own, scope_handle to) {
       own.recent = recent_accounts::nothing();
     }
     own.id = nobodys_accounts;
+    own.here = slot->handle;
     own.gated = slot->of->gated || mine.nested;
     set_scope_mark(own);
     use_recent(own, *slot);
   } else {
     own.id = own.writer_id;
+    own.here = 0;
     own.gated = false;
     if (left == nullptr) return from;
     own.peak_mark = mine.process_mark;

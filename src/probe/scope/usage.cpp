@@ -21,12 +21,26 @@ const scope_slot* find_slot(const thread_scopes& of, scope_handle handle) {
   return nullptr;
 }
 
-// With the thread's open difference, if it is in the scope.
-bool read_thread(const books& thread, const thread_scopes& of, scope_handle handle, totals& out) {
+// What `read` returns while the thread does not change its slots.
+template <class Value, class Read>
+bool undisturbed(const thread_scopes& of, Value& out, Read read) {
   for (unsigned tried = 0; tried < patience; ++tried) {
     if (tried > before_yielding) sys::yield();
     const std::uint32_t before = __atomic_load_n(&of.sequence, __ATOMIC_ACQUIRE);
     if (before % 2 != 0) continue;
+    const Value found = read();
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&of.sequence, __ATOMIC_RELAXED) != before) continue;
+    out = found;
+    return true;
+  }
+  return false;
+}
+
+// With the thread's open difference, if it is in the scope.
+bool read_thread(const books& thread, const thread_scopes& of, scope_handle handle, totals& out) {
+  totals did;
+  const bool read = undisturbed(of, did, [&] {
     totals found{};
     if (const scope_slot* slot = find_slot(of, handle); slot != nullptr) {
       found = slot->counts;
@@ -35,12 +49,23 @@ bool read_thread(const books& thread, const thread_scopes& of, scope_handle hand
         found -= of.mark;
       }
     }
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (__atomic_load_n(&of.sequence, __ATOMIC_RELAXED) != before) continue;
-    out += found;
-    return true;
+    return found;
+  });
+  if (read) out += did;
+  return read;
+}
+
+// With what threads have not told the record.
+std::int64_t peak_of(const scope_record& record, scope_handle handle) {
+  std::int64_t highest = 0;
+  for (const books* each = all_books(); each != nullptr; each = each->next_made) {
+    const thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
+    std::int64_t open = 0;
+    if (of == nullptr || !undisturbed(*of, open, [=] { return open_peak_of(*of, handle); })) continue;
+    if (open > highest) highest = open;
   }
-  return false;
+  const std::int64_t known = __atomic_load_n(&record.peak_bytes, __ATOMIC_RELAXED);
+  return highest > known ? highest : known;
 }
 
 void add_usage(const scope_record& record, scope_handle handle, bool alone, totals& sum) {
@@ -102,7 +127,7 @@ bool usage_of(scope_handle handle, bool alone, scope_usage& out) {
     const std::uint32_t threads = __atomic_load_n(&record->contributors, __ATOMIC_RELAXED);
     out = {sum.live_bytes(),
            static_cast<std::int64_t>(sum.allocations - sum.frees),
-           __atomic_load_n(&record->peak_bytes, __ATOMIC_RELAXED),
+           peak_of(*record, handle),
            sum.allocated_bytes,
            sum.allocations,
            sum.frees,

@@ -33,6 +33,7 @@ scope_reader::scope_reader(const segment_copy& segment, profile& to) : source_(s
     if (!is_cut) path.emplace_back(segment.text(scope.name).substr(0, 255));
     count(path);
     if (is_cut) continue;
+    kinds_.push_back(kind);
     to.scopes.push_back(
         {.path = path_of(kind),
          .opened = scope.opened,
@@ -63,6 +64,17 @@ void scope_reader::add_freers(const segment_copy& segment, profile& to) {
     sum.by = path_of(kinds.second);
     to.freers.push_back(std::move(sum));
   }
+}
+
+void scope_reader::raise_peaks(const segment_copy& segment, std::span<const counters> accounts, profile& to) const {
+  std::vector<std::uint64_t> live(paths_.size());  // modulo 2^64, whatever a damaged segment says
+  for (std::size_t i = 0; i < accounts.size(); ++i)
+    live[kind_of(segment.account_keys[i])] += accounts[i].allocated_bytes - accounts[i].freed_bytes;
+  for (std::size_t kind = segment.scopes.size(); kind-- > 1;)
+    if (const std::size_t parent = segment.scopes[kind].parent; parent < kind) live[parent] += live[kind];
+  for (std::size_t i = 0; i < kinds_.size(); ++i)
+    if (auto& scope = to.scopes[i]; scope.opened == 1 && live[kinds_[i]] <= largest)
+      scope.peak_bytes = std::max(scope.peak_bytes, static_cast<std::int64_t>(live[kinds_[i]]));
 }
 
 void scope_reader::count(const std::vector<std::string>& path) {

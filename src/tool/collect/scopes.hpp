@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ class scope_reader {
   // Fills `freers`: who freed whose memory.
   void add_freers(const segment_copy& segment, profile& to);
 
+  // A scope that is still open may hold more than at the last peak that it was told of: its thread tells it after each
+  // 32 KiB. Of the only one of its kind the accounts know that.
+  void raise_peaks(const segment_copy& segment, std::span<const counters> accounts, profile& to) const;
+
   // 0 is the whole process, also for an account of a kind that is not there.
   std::uint32_t kind_of(const wire::account_key& key) const { return key.scope < paths_.size() ? key.scope : 0; }
   // Throws input_error when all that was asked for is more than any program has.
@@ -29,6 +34,7 @@ class scope_reader {
 
   const std::string& source_;
   std::vector<std::vector<std::string>> paths_;
+  std::vector<std::uint32_t> kinds_;  // of the profile's scopes
   std::uint64_t path_bytes_ = 0;  // of all copies
 };
 
