@@ -76,6 +76,7 @@ WORKLOADS = [
     Workload("list-scope", "list, each thread in a scope of its own", list_under(0, "list_scoped_1")),
     Workload("list-budget", "the same with budgets that are not met", list_under(0, "list_scoped_2")),
     Workload("documents", "nested lists read into trees, changed, copied and written", documents()),
+    Workload("documents-scope", "the same, a scope for each document", documents("_scoped")),
     Workload("documents-fp", "the same compiled with frame pointers", documents("_frame_pointers")),
     Workload("cc1plus", "GCC's C++ compiler on a C++20 file with <regex>, -O2", compiler),
     Workload("python", "json.dumps and json.loads with PYTHONMALLOC=malloc", python,

@@ -1,5 +1,6 @@
 // A document of nested lists is read into a tree, changed, copied and written, again and again: recursive code of the
 // standard library's containers, which allocates from a few dozen places in turn, at every depth.
+// Built with SCOPED, each document has a scope.
 // usage: documents TIMES
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#ifdef SCOPED
+#include "heapledger/scope.hpp"
+#endif
 
 namespace {
 
@@ -71,6 +76,10 @@ int main(int argc, char** argv) {
   const std::string text = sample(6, leaves);
   std::size_t total = 0;
   for (int times = argc == 2 ? std::atoi(argv[1]) : 1; times > 0; --times) {
+#ifdef SCOPED
+    const heapledger::owned_scope request("document");
+    const heapledger::enter inside(request);
+#endif
     std::string_view rest = text;
     const auto document = read(rest);
     annotate(*document, "document");

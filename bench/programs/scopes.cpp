@@ -104,5 +104,10 @@ int main() {
     const enter in(request);
     one_pair();
   });
+  measure("the same, malloc and free from 12 stacks", count / 10, [](long) {
+    const heapledger::owned_scope request("request");
+    const enter in(request);
+    for (unsigned site = 0; site < 12; ++site) one_pair_at<0>(site);
+  });
   measure("usage of a scope", count / 10, [&](long) { a.used(); });
 }

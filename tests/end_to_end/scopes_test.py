@@ -68,6 +68,18 @@ class Scopes(ScopesCase):
         outside = [s for s in r["stacks"] if not s["scope"] and s["allocated_bytes"] == 20000]
         self.assertEqual([s["allocations"] for s in outside], [200])
 
+    def test_code_that_comes_and_goes(self):
+        """A scope gets accounts that its kind wanted before; none of code that is gone, though other code is where that was."""
+        for options in ((), ("--check",)):
+            r = self.checked("scope_lives", "plugins_in_turn", options=options).report
+            inside = [s for s in r["stacks"] if s["scope"] == ["request"]]
+            for which in ("a", "b"):
+                stacks = [s for s in inside if f"site_plugin_{which}" in ledger.functions(s)]
+                self.assertEqual(ledger.total(stacks, "allocations"), 10 * 300, which)
+                self.assertEqual({ledger.module(ledger.frames(s)[0]) for s in stacks}, {f"plugin_{which}.so"})
+            self.assertEqual(ledger.total(inside, "allocations"), 20 * 3 * 300)
+            self.assertEqual(r["profiler"].get("check", {}).get("differences", 0), 0)
+
     def test_cases_without_stacks(self):
         for case in ("credits", "entry_points", "peak", "threads"):
             with self.subTest(case=case):

@@ -167,7 +167,7 @@ void taken_back(unsigned eater_count, unsigned rounds) {
   constexpr std::int64_t limit = 400'000, bytes = 24;
   const scope s("limited", failing(limit)), other("other");
   std::atomic<std::int64_t> held{0};
-  std::atomic<unsigned> eating{eater_count}, had{0};
+  std::atomic<unsigned> eating{eater_count}, had{0}, eaten{0};
   const auto hold = [&](std::int64_t more) { CHECK((held += more) <= limit); };
   const auto eat = [&] {
     std::array<void*, 600> mine;
@@ -186,12 +186,15 @@ void taken_back(unsigned eater_count, unsigned rounds) {
         held -= bytes;
         free(mine[i]);
       }
+      ++eaten;
     }
     --eating;
   };
   std::vector<std::thread> eaters;
   for (unsigned i = 0; i < eater_count; ++i) eaters.emplace_back(eat);
   for (std::int64_t i = 0; eating != 0; ++i) {
+    // Each try takes back what the others hold: a few for each of their rounds, or they hardly come on.
+    while (eating != 0 && i > 4 * std::int64_t{eaten}) std::this_thread::yield();
     const enter in(s);
     const std::int64_t most = limit - i * 97 % 30'000;
     void* block = take(static_cast<std::size_t>(most));

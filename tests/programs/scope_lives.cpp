@@ -279,6 +279,21 @@ void unloaded(unsigned rounds, unsigned) {
   }
 }
 
+// Requests that run into a plugin, which is another one at the same address now and then.
+void plugins_in_turn(unsigned rounds, unsigned requests) {
+  for (unsigned i = 0; i < rounds; ++i) {
+    void* plugin = dlopen(test::beside_program(i % 2 == 0 ? "plugin_a.so" : "plugin_b.so").c_str(), RTLD_NOW);
+    CHECK(plugin);
+    const auto work = reinterpret_cast<void* (*)(std::size_t)>(dlsym(plugin, "plugin_work"));
+    for (unsigned request = 0; request < requests; ++request) {
+      const owned_scope s("request");
+      const enter in(s);
+      for (void* block : {take(100), work(10), take(50)}) free(block);
+    }
+    CHECK(dlclose(plugin) == 0);
+  }
+}
+
 // Blocks of unloaded code that are moved out of scopes, many times, take one account.
 void moved_out(unsigned rounds, unsigned) {
   void* library = dlopen(test::beside_program("scope_plugin.so").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -357,6 +372,7 @@ constexpr test::test_case cases[] = {
     {"odd_moments", odd_moments},
     {"after_the_last_destructor", after_the_last_destructor},
     {"unloaded", unloaded, 20},
+    {"plugins_in_turn", plugins_in_turn, 20, 300},
     {"moved_out", moved_out, 200},
     {"moved_in", moved_in, 10},
     {"closed_with_leases", closed_with_leases, 16},

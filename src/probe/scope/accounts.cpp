@@ -18,6 +18,7 @@ constinit std::uint32_t bindings_lock = 0;
 constinit std::uint32_t* buckets = nullptr;
 constinit unsigned bucket_bits = 0;
 constinit std::uint32_t bound_ever = 0;
+constinit std::uint32_t code_epoch = 0;
 
 scope_binding& binding_of(std::uint32_t account) {
   return binding_chunks[account >> binding_chunk_bits][account & (binding_chunk_accounts - 1)];
@@ -90,40 +91,73 @@ void bind(scope_record& record, std::uint32_t account) {
   put(account);
 }
 
-// With the lock held. `owner`: writer + 1, or 0 for nobody.
-std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut,
-                           std::uint32_t owner) {
-  if ((buckets == nullptr || bound_ever > 1u << bucket_bits) && !grow_buckets()) return 0;
+// The scope's own, or one that waits for such a scope; account + 1, 0: there is none. `owner`: writer + 1, or 0 for
+// nobody.
+std::uint32_t bind_known(scope_record& record, std::uint32_t node, std::uint64_t path, std::uint32_t owner) {
   if (const std::uint32_t known = find(bucket_of(true, record.index, path), record.index, record.kind, node, path);
       known != 0) {
     std::uint32_t& has = segment.account_keys[known - 1].owner;
     if ((has & wire::owner_writer) == 0 && owner != 0) __atomic_store_n(&has, owner | has, __ATOMIC_RELAXED);
-    return known - 1;
+    return known;
   }
-  std::uint32_t account;
-  if (const std::uint32_t waiting = find(bucket_of(false, record.kind, path), 0, record.kind, node, path);
-      waiting != 0) {
-    account = waiting - 1;
-    take_out(account);
-    // Nobody books in it between two scopes: whoever binds it may own it.
-    std::uint32_t& has = segment.account_keys[account].owner;
-    const std::uint32_t before = has & wire::owner_writer;
-    const std::uint32_t changed = before != 0 && before != owner ? wire::owner_changed : has & wire::owner_changed;
-    __atomic_store_n(&has, owner | wire::owner_in_scope | changed, __ATOMIC_RELAXED);
-  } else {
-    account = add_scope_account({node, record.kind, 0, owner | wire::owner_in_scope, path}, cut);
-    if (account == 0 || !make_room(account)) return 0;
-    ++bound_ever;
-  }
+  const std::uint32_t waiting = find(bucket_of(false, record.kind, path), 0, record.kind, node, path);
+  if (waiting == 0) return 0;
+  const std::uint32_t account = waiting - 1;
+  take_out(account);
+  // Nobody books in it between two scopes: whoever binds it may own it.
+  std::uint32_t& has = segment.account_keys[account].owner;
+  const std::uint32_t before = has & wire::owner_writer;
+  const std::uint32_t changed = before != 0 && before != owner ? wire::owner_changed : has & wire::owner_changed;
+  __atomic_store_n(&has, owner | wire::owner_in_scope | changed, __ATOMIC_RELAXED);
+  bind(record, account);
+  return waiting;
+}
+
+// With the lock held.
+std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut,
+                           std::uint32_t owner) {
+  if ((buckets == nullptr || bound_ever > 1u << bucket_bits) && !grow_buckets()) return 0;
+  if (const std::uint32_t known = bind_known(record, node, path, owner); known != 0) return known - 1;
+  const std::uint32_t account = add_scope_account({node, record.kind, 0, owner | wire::owner_in_scope, path}, cut);
+  if (account == 0 || !make_room(account)) return 0;
+  ++bound_ever;
   bind(record, account);
   return account;
 }
 
+// Account + 1; 0: none is known, or its path may mean other code by now.
+std::uint32_t follower_of(std::uint32_t account) {
+  const std::uint64_t follower = __atomic_load_n(&binding_of(account).follower, __ATOMIC_RELAXED);
+  return follower >> 32 == code_epoch ? static_cast<std::uint32_t>(follower) : 0;
+}
+
+void bind_followers(scope_record& record, std::uint32_t account, std::uint32_t owner, bound_ahead& ahead) {
+  while (ahead.count < ahead.wanted) {
+    const std::uint32_t follower = follower_of(account);
+    if (follower == 0) return;
+    const wire::account_key& next = segment.account_keys[follower - 1];
+    const std::uint32_t known = bind_known(record, next.node, next.path, owner);
+    if (known == 0) return;
+    account = known - 1;
+    ahead.accounts[ahead.count++] = account;
+  }
+}
+
 }  // namespace
 
-std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut) {
+std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut,
+                           bound_ahead& ahead) {
   const inner_lock_guard held(bindings_lock);
-  return find_or_bind(record, node, path, cut, own.writer_id);
+  const std::uint32_t account = find_or_bind(record, node, path, cut, own.writer_id);
+  if (account != 0) bind_followers(record, account, own.writer_id, ahead);
+  return account;
+}
+
+void note_follower(std::uint32_t account, std::uint32_t follower) {
+  const std::uint64_t epoch = __atomic_load_n(&code_epoch, __ATOMIC_RELAXED);
+  std::uint64_t& known = binding_of(account).follower;
+  const std::uint64_t now = epoch << 32 | (follower + 1);
+  if (__atomic_load_n(&known, __ATOMIC_RELAXED) != now) __atomic_store_n(&known, now, __ATOMIC_RELAXED);
 }
 
 std::uint32_t bind_first_account(scope_record& record) {
@@ -141,6 +175,11 @@ void unbind_accounts(scope_record& record) {
     put(account);
   }
   record.first_account = 0;
+}
+
+void forget_followers() {
+  const lock_guard held(bindings_lock);
+  __atomic_store_n(&code_epoch, code_epoch + 1, __ATOMIC_RELAXED);
 }
 
 void reset_bindings(bool unmap) {

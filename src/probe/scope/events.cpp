@@ -11,21 +11,64 @@ wire::cell& own_cell(books& own, std::uint32_t account) {
   return HL_LIKELY(known != nullptr) ? *known : delta_cell_slow(own, account);
 }
 
-HL_COLD std::uint32_t bind_new(books& own, scope_record& record, std::uint64_t path) {
-  const signals_blocked quiet;
-  return bind_account(own, record, own.stack.node(), path, own.stack.cut());
-}
-
 // The accounts of stacks, met lately, among them the current scope's of this path, if it was met.
 HL_HOT auto& known_set(thread_scopes& mine, std::uint64_t path) {
   return mine.known[(path ^ mine.current->handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::set_bits)];
 }
 
-template <class Set>
-HL_HOT std::uint32_t known_account(const Set& set, scope_handle scope, std::uint64_t path) {
-  for (const thread_scopes::known_account& each : set)
-    if (each.scope == scope && each.path == path) return each.account;
+void want(thread_scopes& mine, std::uint32_t account) {
+  std::uint32_t& last = mine.current->last_wanted;
+  if (last != 0) note_follower(last - 1, account);
+  last = account + 1;
+}
+
+HL_COLD std::uint32_t first_wanted(thread_scopes& mine, thread_scopes::known_account& ahead) {
+  ahead.ahead = false;
+  ++mine.ahead_wanted;
+  want(mine, ahead.account);
+  return ahead.account;
+}
+
+// The current scope's, if it was met lately or bound ahead; 0: neither.
+HL_HOT std::uint32_t known_account(thread_scopes& mine, std::uint64_t path) {
+  const scope_handle scope = mine.current->handle;
+  for (thread_scopes::known_account& each : known_set(mine, path))
+    if (each.scope == scope && each.path == path)
+      return HL_UNLIKELY(each.ahead) ? first_wanted(mine, each) : each.account;
   return 0;
+}
+
+void know(thread_scopes& mine, std::uint64_t path, std::uint32_t account, bool ahead) {
+  const std::uint32_t at = mine.replaced++ % thread_scopes::set_accounts;
+  known_set(mine, path)[at] = {mine.current->handle, path, account, ahead};
+}
+
+// Fewer where most are bound for nothing.
+void adapt_ahead(thread_scopes& mine) {
+  constexpr std::uint32_t enough_to_judge = 64, pause = 1024;
+  if (mine.ahead == 0 && ++mine.bound_alone == pause) mine.ahead = 1;
+  if (mine.ahead_bound < enough_to_judge) return;
+  if (mine.ahead_wanted < mine.ahead_bound / 2) mine.ahead /= 2;
+  if (mine.ahead_wanted > mine.ahead_bound / 4 * 3 && mine.ahead < bound_ahead::most) mine.ahead *= 2;
+  mine.ahead_bound = mine.ahead_wanted = mine.bound_alone = 0;
+}
+
+HL_COLD std::uint32_t bind_new(books& own, std::uint64_t path) {
+  thread_scopes& mine = *own.scopes;
+  adapt_ahead(mine);
+  bound_ahead ahead{mine.ahead};
+  std::uint32_t account;
+  {
+    const signals_blocked quiet;
+    account = bind_account(own, *mine.current->of, own.stack.node(), path, own.stack.cut(), ahead);
+  }
+  if (account == 0) return 0;
+  want(mine, account);
+  mine.ahead_bound += ahead.count;
+  for (std::uint32_t i = 0; i < ahead.count; ++i)
+    know(mine, segment.account_keys[ahead.accounts[i]].path, ahead.accounts[i], true);
+  know(mine, path, account, false);
+  return account;
 }
 
 // A free by this thread of what another scope than its current one allocated; `sign` -1 takes it back.
@@ -62,15 +105,10 @@ bool in_scope(const books& own) {
 account_cell scope_account_cell(books& own, std::uint64_t path) {
   thread_scopes& mine = *own.scopes;
   const scope_slot& slot = *mine.current;
-  auto& set = known_set(mine, path);
-  std::uint32_t account = known_account(set, slot.handle, path);
-  if (HL_UNLIKELY(account == 0)) {
-    account = bind_new(own, *slot.of, path);
-    if (account == 0) {
-      own.forget_recent();
-      return {slot.of->base_account, &own_cell(own, slot.of->base_account)};
-    }
-    set[mine.replaced++ % thread_scopes::set_accounts] = {slot.handle, path, account};
+  std::uint32_t account = known_account(mine, path);
+  if (HL_UNLIKELY(account == 0 && (account = bind_new(own, path)) == 0)) {
+    own.forget_recent();
+    return {slot.of->base_account, &own_cell(own, slot.of->base_account)};
   }
   wire::cell& cell = own_cell(own, account);
   // Where each allocation must be looked at, the shortcut stays unset: so each takes the way that asks for a lease.
@@ -85,7 +123,7 @@ account_cell scope_account_cell(books& own, std::uint64_t path) {
 
 account_cell met_in_scope(books& own, std::uint64_t path) {
   thread_scopes& mine = *own.scopes;
-  const std::uint32_t account = known_account(known_set(mine, path), mine.current->handle, path);
+  const std::uint32_t account = known_account(mine, path);
   if (account == 0) return {0, nullptr};
   if (HL_UNLIKELY(is_suspect(account))) return {account, &no_cell};
   wire::cell& cell = own_cell(own, account);
@@ -103,7 +141,8 @@ account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t 
   if (own.scopes != nullptr && in_scope(own)) {
     scope_record& record = *own.scopes->current->of;
     const signals_blocked quiet;
-    account = bind_account(own, record, node, path, stack_cut::none);
+    bound_ahead nothing{0};
+    account = bind_account(own, record, node, path, stack_cut::none, nothing);
     if (account == 0) account = record.base_account;
   } else {
     account = account_outside_scopes(own, node, path);

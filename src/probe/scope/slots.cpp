@@ -225,6 +225,7 @@ thread_scopes* thread_scopes_of(books& own) {
     return nullptr;
   }
   fresh->process_mark = own.peak_mark;
+  fresh->ahead = 4;
   __atomic_store_n(&own.scopes, fresh, __ATOMIC_RELEASE);
   return fresh;
 }

@@ -22,7 +22,8 @@ struct alignas(64) scope_slot {
   std::uint64_t recent_path;                   // which account the thread's last stack here had: a path and an
   std::uint32_t recent_account;                // account that the thread owns; 0: not known
   bool recently_used;
-  bool hidden;  // not in its bucket any more: the record was recycled, but children point here
+  bool hidden;                // not in its bucket any more: the record was recycled, but children point here
+  std::uint32_t last_wanted;  // account + 1, for bound_ahead; 0: none
 };
 static_assert(sizeof(scope_slot) == 128);
 
@@ -44,6 +45,7 @@ struct thread_scopes {
     scope_handle scope;
     std::uint64_t path;
     std::uint32_t account;
+    bool ahead;  // bound before it was wanted, and not wanted yet
   };
 
   std::uint32_t sequence;  // odd: being changed
@@ -71,6 +73,8 @@ struct thread_scopes {
   std::uint16_t buckets[bucket_count];  // slot + 1
   known_account known[1u << set_bits][set_accounts];
   std::uint32_t replaced;  // of them, in turn
+  std::uint32_t ahead;     // how many accounts to bind ahead
+  std::uint32_t ahead_bound, ahead_wanted, bound_alone;
   known_freer freers[freer_count];
   scope_slot slots[slot_count];
 };
