@@ -94,7 +94,7 @@ void give_back(std::size_t thread, std::uint32_t block) {
 }
 void close(std::size_t thread, scope_handle which) {
   const event now(thread);
-  close_scope(which);
+  close_scope(which, &*now);
 }
 scope_handle open(std::size_t thread, scope_handle parent) {
   const event now(thread);

@@ -69,7 +69,7 @@ class actor {
     return event([&] { return open_scope("scope", 5, parent, budget); });
   }
   void close(scope_handle which) const {
-    event([&] { close_scope(which); });
+    event([&] { close_scope(which, &own_); });
   }
   void enter(scope_handle to) const {
     event([&] { switch_scope(own_, to); });

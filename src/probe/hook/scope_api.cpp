@@ -82,7 +82,7 @@ HL_EXPORT heapledger_scope heapledger_scope_current(void) {
 HL_EXPORT void heapledger_scope_close(heapledger_scope scope) {
   {
     const booking event(__builtin_dwarf_cfa());
-    if (event) close_scope(scope);
+    if (event) close_scope(scope, &*event);
   }
   destroy_remains();
 }

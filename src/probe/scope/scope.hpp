@@ -56,6 +56,8 @@ using scope_destroy = void (*)(void* user);
 
 inline constexpr std::uint32_t threshold_limit = 4;
 
+struct books;
+
 struct alignas(64) scope_record {
   // Read by every event in the scope; changes only when the scope begins or ends.
   std::uint64_t life;  // generation << 32 | scope_state
@@ -76,6 +78,11 @@ struct alignas(64) scope_record {
   std::uint32_t contributors;  // threads with a slot
   std::uint32_t armed;         // thresholds that have not been crossed, a bit each
   std::uint32_t folds_begun, folds_ended;
+  std::uint32_t slots_made;  // which of the workers is the next
+
+  // Some of the contributors: all, if as many of them have a slot as there are. So nobody need look at every thread.
+  static constexpr std::uint32_t worker_count = 8;
+  alignas(64) const books* workers[worker_count];
 
   alignas(64) totals folded;  // of slots that were given up
   totals below;               // of descendants that were recycled
@@ -87,6 +94,7 @@ struct alignas(64) scope_record {
   std::uint32_t holds;          // hold_scope() without release_scope()
   scope_record* next;           // in the list of closed, finished or free records
   std::uint32_t first_account;  // + 1
+  std::uint32_t seen_entered;   // in which look through the closed a thread was in it
   std::uint32_t threshold_count;
   std::int64_t thresholds[threshold_limit];
   void* user;
@@ -129,7 +137,8 @@ struct scope_budget {
 
 // 0 when there is no room, which is counted; the scope's work is then its parent's.
 scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget);
-void close_scope(scope_handle handle);
+// `closer`: the books of the event that does nothing else; they do not stand in the way of recycling.
+void close_scope(scope_handle handle, const books* closer = nullptr);
 // The nearest ancestor of the scope that is open, or the scope itself; 0 is the process.
 scope_handle nearest_open(scope_handle handle);
 

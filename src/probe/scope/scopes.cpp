@@ -78,7 +78,8 @@ void begin(scope_record& record, scope_record* parent, const scope_budget& budge
   record.gated = record.limited || (parent != nullptr && parent->gated);
   record.revoking = 0;
   record.peak_bytes = 0;
-  record.contributors = record.armed = record.threshold_count = record.holds = 0;
+  record.contributors = record.armed = record.threshold_count = record.holds = record.slots_made = 0;
+  for (const books*& worker : record.workers) worker = nullptr;
   record.folded = record.below = {};
   record.first_child = record.previous_sibling = nullptr;
   record.user = nullptr;
@@ -99,20 +100,44 @@ void leave_parent(scope_record& record) {
   if (record.next_sibling != nullptr) record.next_sibling->previous_sibling = record.previous_sibling;
 }
 
-// Whether some thread is in the scope, or in the middle of an event that may have to do with it.
-bool in_anyones_hands(const scope_record& record, scope_handle handle) {
-  if (record.holds != 0) return true;
-  for (const books* each = all_books(); each != nullptr; each = each->next_made) {
-    const thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
-    if (of == nullptr) continue;
-    const bool busy = books::busy(__atomic_load_n(&each->generation, __ATOMIC_ACQUIRE));
-    // Books of a handler that has returned stay where it was; they are settled, and touch nothing there any more.
-    const bool left = of->borrowed && !busy;
-    if (__atomic_load_n(&of->current_index, __ATOMIC_ACQUIRE) == record.index && !left) return true;
-    if ((busy || __atomic_load_n(&of->holding, __ATOMIC_ACQUIRE)) && has_slot(*of, handle)) return true;
+// In whose hands scopes are, looked up once for all that are closed: which threads are in one, and which are in the
+// middle of an event, that may have to do with any.
+class hands {
+ public:
+  explicit hands(const books* closer) {
+    ++looks;
+    for (const books* each = all_books(); each != nullptr; each = each->next_made) {
+      const thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
+      if (of == nullptr) continue;
+      const bool busy = books::busy(__atomic_load_n(&each->generation, __ATOMIC_ACQUIRE));
+      // Books of a handler that has returned stay where it was; they are settled, and touch nothing there any more.
+      const bool left = of->borrowed && !busy;
+      const std::uint32_t in = __atomic_load_n(&of->current_index, __ATOMIC_ACQUIRE);
+      if (scope_record* record = record_at(in); record != nullptr && !left) record->seen_entered = looks;
+      if ((busy && each != closer) || __atomic_load_n(&of->holding, __ATOMIC_ACQUIRE)) note_busy(*of);
+    }
   }
-  return false;
-}
+
+  bool have(const scope_record& record, scope_handle handle) const {
+    if (record.holds != 0 || record.seen_entered == looks || busy_count_ > most_busy) return true;
+    for (std::uint32_t i = 0; i < busy_count_; ++i)
+      if (has_slot(*busy_[i], handle)) return true;
+    return false;
+  }
+
+ private:
+  static constexpr std::uint32_t most_busy = 256;  // beyond it, closed scopes wait for the next look
+  static constinit std::uint32_t looks;
+
+  void note_busy(const thread_scopes& of) {
+    if (busy_count_ < most_busy) busy_[busy_count_] = &of;
+    if (busy_count_ <= most_busy) ++busy_count_;
+  }
+
+  const thread_scopes* busy_[most_busy];
+  std::uint32_t busy_count_ = 0;
+};
+constinit std::uint32_t hands::looks = 0;
 
 bool looks_finished(const scope_record& record, scope_handle handle, totals& did) {
   return record.first_child == nullptr && sum_of_threads(record, handle, did) && did.allocations == did.frees &&
@@ -131,7 +156,7 @@ void recycle(scope_record& record, const totals& did) {
   remains = &record;
 }
 
-void look_through_closed() {
+void look_through_closed(const books* closer) {
   // Two passes: what looks finished is marked, so that nobody begins anything with it; then every thread's stores
   // are made visible, and what still looks finished is.
   bool any = false;
@@ -142,12 +167,13 @@ void look_through_closed() {
     __atomic_store_n(&each->life, life_of(each->life, scope_state::retiring), __ATOMIC_SEQ_CST);
   }
   const bool certain = any && barrier_of_all_threads();
+  const hands anyones(closer);
   for (scope_record** at = &closed_records; *at != nullptr;) {
     scope_record& record = **at;
     totals did;
     const scope_handle handle = handle_of(record, record.life);
     if (state_of(record.life) == scope_state::retiring) {
-      if (certain && !in_anyones_hands(record, handle) && looks_finished(record, handle, did)) {
+      if (certain && !anyones.have(record, handle) && looks_finished(record, handle, did)) {
         *at = record.next;
         --closed_count;
         recycle(record, did);
@@ -228,7 +254,7 @@ scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle p
   return handle_of(*record, record->life);
 }
 
-void close_scope(scope_handle handle) {
+void close_scope(scope_handle handle, const books* closer) {
   lock_guard held(scopes_lock);
   scope_record* record = record_at(index_of(handle));
   if (record == nullptr || !names(handle, record->life) || state_of(record->life) != scope_state::open) return;
@@ -236,7 +262,7 @@ void close_scope(scope_handle handle) {
   note_closed(record->kind);
   record->next = closed_records;
   closed_records = record;
-  if (++closed_count >= look_at) look_through_closed();
+  if (++closed_count >= look_at) look_through_closed(closer);
 }
 
 bool hold_scope(scope_handle handle) {

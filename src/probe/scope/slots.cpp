@@ -98,6 +98,8 @@ HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle han
     return nullptr;
   }
   __atomic_fetch_add(&record.contributors, 1, __ATOMIC_RELAXED);
+  const std::uint32_t number = __atomic_fetch_add(&record.slots_made, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&record.workers[number % scope_record::worker_count], &own, __ATOMIC_RELAXED);
   changing now(mine);
   *slot = {};
   slot->of = &record;

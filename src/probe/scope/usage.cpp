@@ -37,33 +37,85 @@ bool undisturbed(const thread_scopes& of, Value& out, Read read) {
   return false;
 }
 
-// With the thread's open difference, if it is in the scope.
-bool read_thread(const books& thread, const thread_scopes& of, scope_handle handle, totals& out) {
-  totals did;
-  const bool read = undisturbed(of, did, [&] {
-    totals found{};
-    if (const scope_slot* slot = find_slot(of, handle); slot != nullptr) {
-      found = slot->counts;
-      if (__atomic_load_n(&of.current, __ATOMIC_RELAXED) == slot) {
-        found += net_totals(thread);
-        found -= of.mark;
-      }
+struct part {
+  bool has_slot;
+  totals did;  // with the thread's open difference, if it is in the scope
+};
+
+// False where the thread would not hold still.
+bool read_thread(const books& thread, scope_handle handle, part& out) {
+  const thread_scopes* of = __atomic_load_n(&thread.scopes, __ATOMIC_ACQUIRE);
+  out = {};
+  if (of == nullptr) return true;
+  return undisturbed(*of, out, [&thread, of, handle] {
+    const scope_slot* slot = find_slot(*of, handle);
+    if (slot == nullptr) return part{};
+    part found{true, slot->counts};
+    if (__atomic_load_n(&of->current, __ATOMIC_RELAXED) == slot) {
+      found.did += net_totals(thread);
+      found.did -= of->mark;
     }
     return found;
   });
-  if (read) out += did;
-  return read;
+}
+
+// Calls `look` with threads that may have a slot of the scope, each once, until it says no.
+template <class Look>
+void for_workers(const scope_record& record, Look look) {
+  const books* seen[scope_record::worker_count];
+  std::uint32_t count = 0;
+  for (const books* const& place : record.workers) {
+    const books* const worker = __atomic_load_n(&place, __ATOMIC_RELAXED);
+    bool is_new = worker != nullptr;
+    for (std::uint32_t i = 0; i < count; ++i) is_new = is_new && seen[i] != worker;
+    if (!is_new) continue;
+    seen[count++] = worker;
+    if (!look(*worker)) return;
+  }
+}
+
+// Where the record knows all threads that have a slot.
+bool sum_of_workers(const scope_record& record, scope_handle handle, totals& out) {
+  const std::uint32_t contributors = __atomic_load_n(&record.contributors, __ATOMIC_ACQUIRE);
+  if (contributors > scope_record::worker_count) return false;
+  std::uint32_t found = 0;
+  totals sum{};
+  for_workers(record, [&](const books& worker) {
+    part of;
+    if (!read_thread(worker, handle, of)) return false;
+    found += of.has_slot;
+    sum += of.did;
+    return found < contributors;
+  });
+  if (found != contributors || __atomic_load_n(&record.contributors, __ATOMIC_ACQUIRE) != contributors) return false;
+  out = sum;
+  return true;
+}
+
+bool sum_of_all(scope_handle handle, totals& out) {
+  out = {};
+  for (const books* each = all_books(); each != nullptr; each = each->next_made) {
+    part of;
+    if (!read_thread(*each, handle, of)) return false;
+    out += of.did;
+  }
+  return true;
 }
 
 // With what threads have not told the record.
 std::int64_t peak_of(const scope_record& record, scope_handle handle) {
   std::int64_t highest = 0;
-  for (const books* each = all_books(); each != nullptr; each = each->next_made) {
-    const thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
+  const auto look = [&](const books& thread) {
+    const thread_scopes* of = __atomic_load_n(&thread.scopes, __ATOMIC_ACQUIRE);
     std::int64_t open = 0;
-    if (of == nullptr || !undisturbed(*of, open, [=] { return open_peak_of(*of, handle); })) continue;
-    if (open > highest) highest = open;
-  }
+    if (of != nullptr && undisturbed(*of, open, [=] { return open_peak_of(*of, handle); }) && open > highest)
+      highest = open;
+    return true;
+  };
+  if (__atomic_load_n(&record.slots_made, __ATOMIC_ACQUIRE) <= scope_record::worker_count)
+    for_workers(record, look);
+  else
+    for (const books* each = all_books(); each != nullptr; each = each->next_made) look(*each);
   const std::int64_t known = __atomic_load_n(&record.peak_bytes, __ATOMIC_RELAXED);
   return highest > known ? highest : known;
 }
@@ -107,10 +159,7 @@ bool sum_of_threads(const scope_record& record, scope_handle handle, totals& out
   const std::uint32_t ended = __atomic_load_n(&record.folds_ended, __ATOMIC_ACQUIRE);
   const std::uint32_t begun = __atomic_load_n(&record.folds_begun, __ATOMIC_ACQUIRE);
   if (begun != ended) return false;
-  for (const books* each = all_books(); each != nullptr; each = each->next_made) {
-    const thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
-    if (of != nullptr && !read_thread(*each, *of, handle, out)) return false;
-  }
+  if (!sum_of_workers(record, handle, out) && !sum_of_all(handle, out)) return false;
   out += record.folded;
   return __atomic_load_n(&record.folds_begun, __ATOMIC_ACQUIRE) == begun;
 }
