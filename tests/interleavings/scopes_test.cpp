@@ -128,6 +128,35 @@ TEST(interleavings, free_and_recycle) {
           1000);
 }
 
+// Who frees the last block has not done with the scope when its books are even: it notes the peak before. What is made of
+// the record meanwhile must know nothing of it.
+TEST(interleavings, free_and_leave_no_peak) {
+  family f;
+  std::uint32_t block = 0;
+  scope_handle fresh = 0;
+  explore({.begin =
+               [&] {
+                 f.begin();
+                 enter(0, f.child);
+                 block = allocate(0);
+                 enter(0, 0);
+                 close(0, f.child);
+                 the_world().watch(2);
+               },
+           .threads = {[&] { give_back(0, block); },
+                       [&] {
+                         close(1, open(1, 0));
+                         fresh = open(1, 0);
+                       }},
+           .end =
+               [&] {
+                 scope_usage u{};
+                 MODEL_EXPECT(usage_of(fresh, false, u) && u.peak_bytes == 0 && u.allocations == 0 && u.frees == 0);
+                 f.end(1);
+               }},
+          100);
+}
+
 // Two threads work in one scope, one of them closes it; a reader sees what can be.
 TEST(interleavings, share_and_read) {
   family f;
