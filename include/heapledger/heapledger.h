@@ -86,7 +86,7 @@ void heapledger_scope_close(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 /* What the scope used; with its descendants, unless `alone` is not 0 (peak_bytes always has them). Exact while its
  * threads rest; else off by no more than the events being booked. 1, or 0 for a stale handle. Cost: grows with the
- * threads of the process and with the scope's descendants; takes a lock. */
+ * scope's descendants, and with the threads of the process where more than eight worked in it; takes a lock. */
 int heapledger_scope_usage(heapledger_scope scope, int alone, heapledger_usage* out) HEAPLEDGER_WEAK;
 
 enum { HEAPLEDGER_GONE = 0, HEAPLEDGER_OPEN = 1, HEAPLEDGER_CLOSED = 2 };
