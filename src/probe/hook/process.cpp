@@ -368,7 +368,8 @@ namespace {
 
 [[gnu::destructor(101)]] void on_exit() {
   if (now() != stage::keeping || process.generation == 0) return;
-  if (const booking event(__builtin_dwarf_cfa()); event) settle_scope(*event);  // its scope may stay open
+  if (scopes_in_use && books_of_thread() != nullptr)  // the scope that it is in may stay open
+    if (const booking event(__builtin_dwarf_cfa()); event) settle_scope(*event);
   end_header(wire::lifecycle::exited);
 }
 

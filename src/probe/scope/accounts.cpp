@@ -154,8 +154,10 @@ std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node,
 }
 
 void note_follower(std::uint32_t account, std::uint32_t follower) {
+  scope_binding* const chunk = binding_chunks[account >> binding_chunk_bits];
+  if (HL_UNLIKELY(chunk == nullptr)) return;  // a handler that interrupted this event has forked
   const std::uint64_t epoch = __atomic_load_n(&code_epoch, __ATOMIC_RELAXED);
-  std::uint64_t& known = binding_of(account).follower;
+  std::uint64_t& known = chunk[account & (binding_chunk_accounts - 1)].follower;
   const std::uint64_t now = epoch << 32 | (follower + 1);
   if (__atomic_load_n(&known, __ATOMIC_RELAXED) != now) __atomic_store_n(&known, now, __ATOMIC_RELAXED);
 }

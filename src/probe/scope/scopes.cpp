@@ -126,7 +126,7 @@ class hands {
   }
 
  private:
-  static constexpr std::uint32_t most_busy = 256;  // beyond it, closed scopes wait for the next look
+  static constexpr std::uint32_t most_busy = 64;  // beyond it, closed scopes wait for the next look
   static constinit std::uint32_t looks;
 
   void note_busy(const thread_scopes& of) {
