@@ -17,8 +17,8 @@
 // What is meant: readers under a sequence number, that repeat; looks at what other threads do, which are ordered by
 // membarrier(2), of which the sanitizer knows nothing; and the process's peak, of which the last word counts.
 extern "C" [[gnu::visibility("default")]] const char* __tsan_default_suppressions() {  // NOLINT: its name
-  return "race:read_thread\nrace:usage_of_process\nrace:in_anyones_hands\nrace:take_leases_back\n"
-         "race:publish_live\n";
+  return "race:read_thread\nrace:open_peak_of\nrace:usage_of_process\nrace:hands\nrace:has_slot\n"
+         "race:take_leases_back\nrace:publish_live\n";
 }
 extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {  // NOLINT: its name
   return "history_size=7";  // so that the other stack is known, too
