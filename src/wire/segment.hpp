@@ -324,6 +324,8 @@ struct check_result {  // self-check mode: every stack walked a second time by a
   std::uint64_t differences;
 };
 
+inline constexpr std::uint32_t exit_status_known = 0x100;
+
 struct segment_header {
   std::uint64_t magic;
   std::uint32_t version;
@@ -380,7 +382,7 @@ struct segment_header {
   std::uint64_t hold_back_bytes;  // per thread
   std::uint64_t peak_monotonic_ns;
   std::uint32_t peak_threads;  // threads alive at the peak: hold_back_bytes times this bounds its error
-  std::uint32_t reserved1;
+  std::uint32_t exit_status;   // of a process that called _exit: exit_status_known and the status; 0: not known
 
   alignas(64) std::uint64_t losses[loss_count];
   std::uint64_t inherited_freed_bytes;

@@ -83,6 +83,17 @@ class Killed(ledger.Case):
                 with self.subTest(how=how, threads=threads):
                     self.ends(how, threads, 7, ended="exited", exit_code=7)
 
+    def test_children_that_exit_at_once(self):
+        """Nobody need see them end to know how; a child of vfork does not speak for its parent."""
+        done = self.profile([ledger.program("short_children")])
+        children = [r for r in done.reports if r["process"].get("forked")]
+        killed = [r for r in children if r["process"]["ended"] in ("signaled", "lost")]
+        self.assertEqual([r["totals"]["live_bytes"] for r in killed], [7] * 20)
+        self.assertEqual(len(children), 60)
+        for r in children:
+            if r not in killed:
+                self.assertEqual((r["process"]["ended"], r["process"].get("exit_code")), ("exited", r["totals"]["live_blocks"]))
+
     def test_exit_in_a_thread(self):
         self.ends("thread", 8, 7, ended="exited", exit_code=7)
 

@@ -21,6 +21,7 @@
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
+#include "probe/hook/exit.hpp"
 #include "probe/hook/generation.hpp"
 #include "probe/hook/initial_stack.hpp"
 #include "probe/hook/late.hpp"
@@ -235,6 +236,14 @@ void enter_child() {
   leave_parents_event();
 }
 
+void note_exit(int status) {
+  if (now() != stage::keeping || process.generation == 0) return;
+  wire::segment_header& header = *segment.header;
+  if (static_cast<std::uint32_t>(sys::getpid()) != header.pid) return;  // a child of vfork: they are its parent's
+  header.exit_status = wire::exit_status_known | (static_cast<std::uint32_t>(status) & 0xff);
+  end_header(wire::lifecycle::exited);
+}
+
 bool keeps_books() {
   return now() == stage::keeping;
 }
@@ -358,6 +367,7 @@ namespace {
 [[gnu::constructor(101)]] void on_load() {
   begin();
   start_exec();
+  start_exit();
   look_up_copiers();
   if (now() == stage::waiting) return;  // the environment is the program's own
   start_environment(chosen.follow);

@@ -29,6 +29,8 @@ HL_INTERNAL extern process_state state;
 
 // In a forked child, at once.
 void enter_child();
+// The process ends now, and no destructor will run.
+void note_exit(int status);
 
 // Books are kept, or will be as soon as there is an event.
 bool keeps_books();

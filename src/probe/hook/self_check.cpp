@@ -20,6 +20,7 @@ constinit dl_find_object itself = {};
 struct comparison {
   const frame_state& caller;
   std::uint32_t node;  // what ours says comes next
+  std::uint32_t last;  // where it is not to look; 0: at no node
   bool cut;
   bool started;
   bool equal;
@@ -45,7 +46,18 @@ _Unwind_Reason_Code compare(_Unwind_Context* context, void* argument) {
   const std::uint64_t expected = pc | (exact != 0 ? wire::place_exact_address : 0);
   if (with.node == 0 || (segment.places[ours.place].where & wire::place_address_mask) != expected) with.equal = false;
   with.node = ours.parent;
-  return with.equal ? _URC_NO_REASON : _URC_NORMAL_STOP;
+  return with.equal && (with.node == 0 || with.node != with.last) ? _URC_NO_REASON : _URC_NORMAL_STOP;
+}
+
+// Where a stack ends in code of no library, the node of that code; else 0. There is nothing to compare, and libgcc
+// aborts at some of it (LuaJIT's).
+std::uint32_t end_in_generated_code(std::uint32_t node, stack_cut cut) {
+  if (cut != stack_cut::no_rule || node == 0) return 0;
+  while (segment.nodes[node].parent != 0) node = segment.nodes[node].parent;
+  dl_find_object object;
+  const std::uint64_t pc =
+      segment.places[segment.nodes[node].place].where & wire::place_address_mask & ~wire::place_exact_address;
+  return _dl_find_object(reinterpret_cast<void*>(pc), &object) == 0 ? 0 : node;
 }
 
 }  // namespace
@@ -67,11 +79,13 @@ void start_self_check() {
 
 HL_COLD void check_stack(const frame_state& caller, std::uint32_t node, const stack_walk& stack) {
   if (walk_stack == nullptr || address_of == nullptr || cfa_of == nullptr || is_unwinder(caller.pc)) return;
+  const std::uint32_t last = end_in_generated_code(node, stack.cut());
+  if (last == node && node != 0) return;
   // Cut by --depth: only its innermost frames can be compared.
-  comparison with{caller, node, stack.cut() == stack_cut::depth, false, true};
+  comparison with{caller, node, last, stack.cut() == stack_cut::depth, false, true};
   walk_stack(compare, &with);
   __atomic_fetch_add(&segment.header->check.stacks, 1, __ATOMIC_RELAXED);
-  const bool whole = with.node == 0 || segment.header->stacks == wire::stacks_mode::jit;  // it makes no guesses
+  const bool whole = with.node == last || segment.header->stacks == wire::stacks_mode::jit;  // it makes no guesses
   if (!with.started || !with.equal || !whole) stack_differs(caller, node);
 }
 

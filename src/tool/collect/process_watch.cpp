@@ -119,19 +119,21 @@ void process_watch::finish_process(profile& to, std::uint64_t start_ns) const {
   auto& process = to.process;
   const std::uint64_t end_ns = state_ == state::running ? monotonic_ns() : end_ns_;
   const auto duration_ns = end_ns > start_ns ? static_cast<std::int64_t>(end_ns - start_ns) : 0;
-  const bool destructors_ran = process.ended == ending::exited;
+  const bool said_so = process.ended == ending::exited;  // its destructors ran, or it called _exit
+  const auto said_code = std::exchange(process.exit_code, std::nullopt);
   if (state_ == state::running) {
     set_ending(to, ending::running, process.detached ? process.duration_ns : duration_ns);
   } else if (state_ == state::replaced) {
     set_ending(to, ending::exited, duration_ns);
     process.replaced = true;
   } else if (!wait_status_) {
-    set_ending(to, process.ended, destructors_ran ? process.duration_ns : duration_ns);
+    set_ending(to, process.ended, said_so ? process.duration_ns : duration_ns);
+    process.exit_code = said_code;
   } else if (WIFSIGNALED(*wait_status_)) {
     set_ending(to, ending::signaled, duration_ns);
     process.signal = WTERMSIG(*wait_status_);
   } else {
-    set_ending(to, ending::exited, destructors_ran ? process.duration_ns : duration_ns);
+    set_ending(to, ending::exited, said_so ? process.duration_ns : duration_ns);
     process.exit_code = WEXITSTATUS(*wait_status_);
   }
 }

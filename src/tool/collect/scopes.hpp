@@ -35,7 +35,7 @@ class scope_reader {
   const std::string& source_;
   std::vector<std::vector<std::string>> paths_;
   std::vector<std::uint32_t> kinds_;  // of the profile's scopes
-  std::uint64_t path_bytes_ = 0;  // of all copies
+  std::uint64_t path_bytes_ = 0;      // of all copies
 };
 
 }  // namespace heapledger::collect

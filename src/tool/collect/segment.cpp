@@ -71,6 +71,8 @@ process_info to_process(const segment_copy& segment) {
   const bool ended = exited || header.state == wire::lifecycle::detached;
   info.duration_ns = since_start(header, ended ? header.end_monotonic_ns : last_mentioned_ns(segment));
   info.ended = exited ? ending::exited : ending::lost;
+  if (exited && (header.exit_status & wire::exit_status_known) != 0)
+    info.exit_code = static_cast<int>(header.exit_status & 0xff);
   info.forked = header.forked != 0;
   info.attached_after_ns = as_ns(header.attached_after_ns);
   info.detached = header.state == wire::lifecycle::detached;
