@@ -112,7 +112,7 @@ HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle han
   return slot;
 }
 
-void note_open_peak(thread_scopes& mine) {
+HL_COLD void note_open_peak(thread_scopes& mine) {
   for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent)
     note_peak(*slot->of, seen_live(*slot) + mine.scope_mark - mine.settled_live);
   __atomic_store_n(&mine.peak_open, false, __ATOMIC_RELEASE);
