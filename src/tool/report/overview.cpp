@@ -102,7 +102,9 @@ void write_totals(page& page, const profile& p) {
       fmt::format("{} in {} block{}", bytes_text(total.live_bytes()), signed_count_text(total.live_blocks()),
                   total.live_blocks() == 1 ? "" : "s"));
   std::string peak = bytes_text(total.peak_bytes);
-  if (p.peak.time_ns) peak += fmt::format(", {} after the start", seconds_text(*p.peak.time_ns));
+  if (p.peak.time_ns)
+    peak += fmt::format(", {} after {}", seconds_text(*p.peak.time_ns),
+                        p.process.attached_after_ns > 0 ? "attaching" : "the start");
   if (p.peak.error_bytes != 0) peak += fmt::format("; true to within {}", bytes_text(p.peak.error_bytes));
   if (!p.window) row("peak", peak);
 

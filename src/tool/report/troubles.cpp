@@ -118,9 +118,11 @@ void write_profiler(page& page, const profile& p) {
                              counted(own.accounts, "stack", "stacks"), counted(own.nodes, "frame", "frames")),
                  2);
   if (own.checked_stacks != 0) {
-    page.paragraph(fmt::format("Self-check: {} stacks were walked a second time by another unwinder, {} differed.",
-                               count_text(own.checked_stacks), count_text(own.checked_differences)),
-                   2);
+    page.paragraph(
+        fmt::format("Self-check: the stacks of {} of {} were walked a second time by another unwinder, {} differed.",
+                    count_text(own.checked_stacks), counted(p.totals().allocations, "allocation", "allocations"),
+                    count_text(own.checked_differences)),
+        2);
   }
 }
 
