@@ -128,8 +128,8 @@ TEST(interleavings, free_and_recycle) {
           1000);
 }
 
-// Who frees the last block has not done with the scope when its books are even: it notes the peak before. What is made of
-// the record meanwhile must know nothing of it.
+// Who frees the last block has not done with the scope when its books are even: it notes the peak before. What is made
+// of the record meanwhile must know nothing of it.
 TEST(interleavings, free_and_leave_no_peak) {
   family f;
   std::uint32_t block = 0;
