@@ -9,7 +9,8 @@ import ledger
 
 EXAMPLES = os.path.normpath(os.path.join(ledger.PROGRAMS, "..", "..", "examples"))
 CASES = {
-    "scopes": ["credits", "entry_points", "nested", "peak", "peak_of_others", "threads", "alternating", "moves", "forked", "many_kinds"],
+    "scopes": ["credits", "entry_points", "nested", "threads", "alternating", "moves", "forked", "many_kinds"],
+    "scope_peaks": ["between_looks", "of_others"],
     "scope_lives": ["outliving", "churn", "resized_last", "passing_through", "odd_moments", "after_the_last_destructor", "unloaded", "moved_in", "moved_out", "closed_with_leases"],
     "scope_corners": ["table_full", "asked_while_it_ends", "closed_in_a_reaction", "back_into_closed", "refused_and_folded", "forked_in_a_reaction", "foreign_outlives", "copied_result", "attached_in_c", "unloaded_before", "unloaded_after"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds"],
@@ -81,9 +82,9 @@ class Scopes(ScopesCase):
             self.assertEqual(r["profiler"].get("check", {}).get("differences", 0), 0)
 
     def test_cases_without_stacks(self):
-        for case in ("credits", "entry_points", "peak", "threads"):
+        for name, case in (("scopes", "credits"), ("scopes", "entry_points"), ("scope_peaks", "between_looks"), ("scopes", "threads")):
             with self.subTest(case=case):
-                self.checked("scopes", case, options=["--stacks", "off"])
+                self.checked(name, case, options=["--stacks", "off"])
 
     def test_linked(self):
         """A program that is linked with the probe needs nobody to start it."""
@@ -143,7 +144,7 @@ class Scopes(ScopesCase):
     def test_scopes_that_are_left_open(self):
         """At exit a peak is known to the byte; after a kill as far as the scope's thread had told it, and no less than what lives."""
         for how, outer, inner in (("0", 105500, 5500), ("1", 106000, 6000)):
-            done = self.profile([ledger.program("scopes"), "left_open", how])
+            done = self.profile([ledger.program("scope_peaks"), "left_open", how])
             self.assertEqual(done.status, 0 if how == "0" else 128 + signal.SIGKILL)
             peaks = {tuple(s["scope"]): s["peak_bytes"] for s in done.report["scopes"] if s["scope"]}
             self.assertEqual(peaks, {("a",): outer, ("a", "b"): inner})

@@ -16,6 +16,15 @@ struct family {
     child = open_scope("child", 5, parent, no_budget);
     other = open_scope("other", 5, 0, no_budget);
   }
+  // The child is closed, and a block of it lives.
+  std::uint32_t begin_with_a_last_block(std::size_t thread) {
+    begin();
+    enter(thread, child);
+    const std::uint32_t block = allocate(thread);
+    enter(thread, 0);
+    close(thread, child);
+    return block;
+  }
   // All that was closed and has nothing left is gone after two more looks, and its parent has its books.
   void end(std::uint64_t allocations_of_child) {
     for (int i = 0; i < 2; ++i) close_scope(open_scope("last", 4, 0, no_budget));
@@ -95,11 +104,7 @@ TEST(interleavings, free_and_recycle) {
   scope_handle fresh = 0;
   explore({.begin =
                [&] {
-                 f.begin();
-                 enter(0, f.child);
-                 block = allocate(0);
-                 enter(0, 0);
-                 close(0, f.child);
+                 block = f.begin_with_a_last_block(0);
                  the_world().watch(2);
                },
            .threads = {[&] {
@@ -136,11 +141,7 @@ TEST(interleavings, free_and_leave_no_peak) {
   scope_handle fresh = 0;
   explore({.begin =
                [&] {
-                 f.begin();
-                 enter(0, f.child);
-                 block = allocate(0);
-                 enter(0, 0);
-                 close(0, f.child);
+                 block = f.begin_with_a_last_block(0);
                  the_world().watch(2);
                },
            .threads = {[&] { give_back(0, block); },
@@ -247,11 +248,7 @@ TEST(interleavings, fold_directly_and_recycle) {
   slots_used = 2;
   explore({.begin =
                [&] {
-                 f.begin();
-                 enter(1, f.child);
-                 block = allocate(1);
-                 enter(1, 0);
-                 close(1, f.child);
+                 block = f.begin_with_a_last_block(1);
                  fresh = 0;
                  the_world().watch(2);
                },

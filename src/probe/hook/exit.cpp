@@ -23,6 +23,12 @@ constinit struct {
   decltype(&::_Exit) _Exit;
 } real = {};
 
+[[noreturn]] void end_by(decltype(&::_exit) next, int status) {
+  note_exit(status);
+  if (next != nullptr) next(status);
+  for (;;) sys::call(__NR_exit_group, static_cast<std::uint64_t>(status));
+}
+
 }  // namespace
 
 namespace heapledger::probe {
@@ -35,12 +41,8 @@ void start_exit() {
 }  // namespace heapledger::probe
 
 HL_EXPORT void _exit(int status) {
-  note_exit(status);
-  if (real._exit != nullptr) real._exit(status);
-  for (;;) sys::call(__NR_exit_group, static_cast<std::uint64_t>(status));
+  end_by(real._exit, status);
 }
 HL_EXPORT void _Exit(int status) {
-  note_exit(status);
-  if (real._Exit != nullptr) real._Exit(status);
-  for (;;) sys::call(__NR_exit_group, static_cast<std::uint64_t>(status));
+  end_by(real._Exit, status);
 }
