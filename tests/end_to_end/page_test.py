@@ -30,6 +30,11 @@ class Page(ledger.Case):
                               env={"HOME": self.dir, "CHROMIUM": BROWSER})
         self.assertEqual(done.status, 0, done)
 
+    def profile_of_scopes(self, case, *options):
+        done = self.profile([ledger.program("scopes"), case], *options)
+        self.assertEqual(done.status, 0, done)
+        return done.files[0]
+
     def setUp(self):
         super().setUp()
         if not os.path.exists(NODE) or not os.path.exists(os.path.join(UI, "node_modules/playwright-core")):
@@ -55,7 +60,7 @@ class Page(ledger.Case):
         self.assert_page_tells(done.files[0])
 
     def test_scopes(self):
-        self.assert_page_tells(self.profile([ledger.program("scopes"), "nested"]).files[0])
+        self.assert_page_tells(self.profile_of_scopes("nested"))
 
     def test_pools(self):
         self.assert_page_tells(self.profile([ledger.program("pools"), "sited"]).files[0])
@@ -70,9 +75,9 @@ class Page(ledger.Case):
         self.assert_page_tells(profile)
 
     def test_two_profiles(self):
-        before, after = [self.profile([ledger.program("scopes"), case]).files[0] for case in ("nested", "peak")]
-        self.assert_page_tells(after, before)
-        self.assert_page_tells(self.profile([ledger.program("scopes"), "peak"], "--lifetimes").files[0], before)
+        before = self.profile_of_scopes("nested")
+        self.assert_page_tells(self.profile_of_scopes("credits"), before)
+        self.assert_page_tells(self.profile_of_scopes("credits", "--lifetimes"), before)
 
     def test_files(self):
         """The page's name, and what is in the way of it."""
