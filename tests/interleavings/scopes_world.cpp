@@ -41,7 +41,8 @@ void world::begin() {
   for (std::size_t i = 0; i < std::size(of); ++i) {
     books& own = *of[i];
     thread_scopes* mine = own.scopes;
-    // Accounts are not looked up here, and few slots are used.
+    mine->accounts.table.reset(true);
+    // Accounts are not looked up by the stack walked last here, and few slots are used.
     __builtin_memset(static_cast<void*>(mine), 0, offsetof(thread_scopes, known));
     __builtin_memset(static_cast<void*>(mine->freers), 0, sizeof mine->freers);
     __builtin_memset(static_cast<void*>(mine->slots), 0, some_slots * sizeof *mine->slots);
@@ -87,6 +88,12 @@ std::uint32_t allocate(std::size_t thread) {
   book_allocation(*now, *place.cell, nullptr, bytes);
   return place.account;
 }
+std::uint32_t allocate_from(std::size_t thread, std::uint32_t stack) {
+  const event now(thread);
+  const account_cell place = account_cell_of_node(*now, stack, stack);
+  book_allocation(*now, *place.cell, nullptr, bytes);
+  return place.account;
+}
 void give_back(std::size_t thread, std::uint32_t block) {
   const event now(thread);
   const char nowhere = 0;
@@ -98,7 +105,7 @@ void close(std::size_t thread, scope_handle which) {
 }
 scope_handle open(std::size_t thread, scope_handle parent) {
   const event now(thread);
-  return open_scope("scope", 5, parent, no_budget);
+  return open_scope("scope", 5, parent, no_budget, &*now);
 }
 bool alive(scope_handle handle) {
   return names(handle, __atomic_load_n(&record_at(index_of(handle))->life, __ATOMIC_RELAXED));

@@ -59,6 +59,7 @@ scope_handle enter(std::size_t thread, scope_handle to);
 scope_handle go_back(std::size_t thread, scope_handle to);
 scope_handle current(std::size_t thread);
 std::uint32_t allocate(std::size_t thread);  // the block is its account
+std::uint32_t allocate_from(std::size_t thread, std::uint32_t stack);
 void give_back(std::size_t thread, std::uint32_t block);
 void close(std::size_t thread, scope_handle which);
 scope_handle open(std::size_t thread, scope_handle parent);

@@ -66,7 +66,7 @@ class actor {
     return f();
   }
   scope_handle open(scope_handle parent, const scope_budget& budget = no_budget) const {
-    return event([&] { return open_scope("scope", 5, parent, budget); });
+    return event([&] { return open_scope("scope", 5, parent, budget, &own_); });
   }
   void close(scope_handle which) const {
     event([&] { close_scope(which, &own_); });
@@ -88,6 +88,14 @@ class actor {
       const account_cell place = stackless_account_cell(own_);
       book_allocation(own_, *place.cell, nullptr, bytes);
       if (asks) settle_scope(own_);
+      return place.account;
+    });
+  }
+  // From one of some stacks.
+  std::uint32_t allocate_from(std::uint32_t stack, std::size_t bytes) const {
+    return event([&] {
+      const account_cell place = account_cell_of_node(own_, stack + 1, stack + 1);
+      book_allocation(own_, *place.cell, nullptr, bytes);
       return place.account;
     });
   }
@@ -141,6 +149,41 @@ TEST(scope_threads, come_and_go) {
   const scope_usage all = outside.used(parent);
   EXPECT_EQ(all.live_bytes, 0);
   EXPECT_EQ(all.allocations, 2u * rounds * thread_count);
+  EXPECT_EQ(all.frees, all.allocations);
+  outside.close(parent);
+}
+
+// Scopes that allocate from a few stacks each, in threads that free what others allocated. Some accounts are the
+// threads' own, and more than they may keep are not.
+TEST(scope_threads, bind_and_give_back) {
+  const actor outside(0);
+  const scope_handle parent = outside.open(0);
+  constexpr std::size_t bytes = 20;
+  constexpr unsigned rounds = 2000, stacks = 12;
+  for (const std::uint32_t own_accounts : {100u, 16384u, 0u}) {
+    most_own_accounts = own_accounts;
+    std::array<std::atomic<std::uint32_t>, 16> mail{};
+    in_threads([&](unsigned t, const actor& me) {
+      for (unsigned i = 0; i < rounds; ++i) {
+        const scope_handle request = me.open(parent);
+        me.enter(request);
+        std::uint32_t last = 0;
+        for (unsigned j = 0; j < stacks; ++j) {
+          me.free(last, bytes);
+          last = me.allocate_from((i + j * j) % 16, bytes);
+          EXPECT_EQ(scope_of_account(last), index_of(request));
+        }
+        EXPECT_EQ(me.used(request, true).live_bytes, static_cast<std::int64_t>(bytes));
+        me.free(mail[(i * 7 + t) % mail.size()].exchange(last), bytes);
+        me.enter(0);
+        me.close(request);
+      }
+    });
+    for (auto& each : mail) outside.free(each, bytes);
+  }
+  const scope_usage all = outside.used(parent);
+  EXPECT_EQ(all.live_bytes, 0);
+  EXPECT_EQ(all.allocations, 3u * rounds * stacks * thread_count);
   EXPECT_EQ(all.frees, all.allocations);
   outside.close(parent);
 }

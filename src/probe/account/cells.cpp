@@ -303,7 +303,6 @@ std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64
 }
 
 void forget_paths() {
-  forget_followers();
   lock_guard held(accounts_lock);
   accounts.forget_unloaded();
 }

@@ -33,7 +33,6 @@ account_cell met_in_scope(books& own, std::uint64_t path);
 std::uint32_t add_scope_account(const wire::account_key& key,
                                 stack_cut cut);  // 0: the table is full
 std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64_t path);
-void forget_followers();
 bool is_lost(const wire::cell& cell);  // there was no room for the event
 
 // Whether an account is the path's, and this thread's to book in. It may be one that another thread is making, or that

@@ -33,7 +33,7 @@ void set_once(Function& hook, Function to) {
 
 scope_record* named(scope_handle handle) {
   scope_record* record = record_at(index_of(handle));
-  return record != nullptr && names(handle, record->life) ? record : nullptr;
+  return record != nullptr && names(handle, load_life(*record)) ? record : nullptr;
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t
   if (limits.fail) prepare_refusals();
   destroy_remains();
   const booking event(__builtin_dwarf_cfa());
-  return event ? open_scope(name, name_bytes, parent, limits) : 0;
+  return event ? open_scope(name, name_bytes, parent, limits, &*event) : 0;
 }
 
 HL_EXPORT heapledger_scope heapledger_scope_enter(heapledger_scope scope) {
@@ -139,7 +139,7 @@ HL_EXPORT heapledger_scope heapledger_scope_parent(heapledger_scope scope) {
   if (!event) return 0;
   lock_guard held(scopes_lock);
   const scope_record* record = named(scope);
-  return record == nullptr || record->parent == nullptr ? 0 : handle_of(*record->parent, record->parent->life);
+  return record == nullptr || record->parent == nullptr ? 0 : handle_of(*record->parent, load_life(*record->parent));
 }
 
 HL_EXPORT void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_notify notify,

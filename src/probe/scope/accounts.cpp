@@ -1,199 +1,219 @@
 #include "probe/scope/accounts.hpp"
 
 #include "probe/account/cells.hpp"
+#include "probe/account/registry.hpp"
 #include "probe/base/lock.hpp"
-#include "probe/base/own_memory.hpp"
 #include "probe/publish/nodes.hpp"
 #include "probe/scope/slots.hpp"
 
 namespace heapledger::probe {
 
-constinit scope_binding* binding_chunks[tag::account_limit >> binding_chunk_bits] = {};
+constinit std::uint32_t most_own_accounts = 16384;
 
 namespace {
 
-constexpr unsigned first_bucket_bits = 10;
+constinit std::uint32_t shared_lock = 0;
+constinit binding_table shared;  // of no thread's own accounts
 
-constinit std::uint32_t bindings_lock = 0;
-constinit std::uint32_t* buckets = nullptr;
-constinit unsigned bucket_bits = 0;
-constinit std::uint32_t bound_ever = 0;
-constinit std::uint32_t code_epoch = 0;
-
-scope_binding& binding_of(std::uint32_t account) {
-  return binding_chunks[account >> binding_chunk_bits][account & (binding_chunk_accounts - 1)];
+std::uint32_t& owner_of(std::uint32_t account) {
+  return segment.account_keys[account].owner;
 }
 
-bool make_room(std::uint32_t account) {
-  scope_binding*& chunk = binding_chunks[account >> binding_chunk_bits];
-  if (chunk != nullptr) return true;
-  void* memory = own_map(binding_chunk_accounts * sizeof(scope_binding));
-  if (memory == nullptr) return false;
-  __atomic_store_n(&chunk, static_cast<scope_binding*>(memory), __ATOMIC_RELEASE);
-  return true;
-}
-
-// An account that is bound is found by its scope, one that is free by its kind; by the path of its stack, because the
-// same stack may have several nodes.
-std::uint32_t& bucket_of(bool bound, std::uint32_t scope_or_kind, std::uint64_t path) {
-  const std::uint64_t key = (std::uint64_t{bound} << 63 | std::uint64_t{scope_or_kind} << 32) ^ path;
-  const std::uint64_t mixed = (key ^ key >> 29) * 0x9e3779b97f4a7c15u;
-  return buckets[(mixed ^ mixed >> 32) * 0xd6e8feb86659fd93u >> (64 - bucket_bits)];
-}
-std::uint32_t& home_of(std::uint32_t account) {
-  const wire::account_key& key = segment.account_keys[account];
-  const std::uint32_t scope = binding_of(account).scope;
-  return bucket_of(scope != 0, scope != 0 ? scope : key.scope, key.path);
-}
-void put(std::uint32_t account) {
-  std::uint32_t& home = home_of(account);
-  binding_of(account).next = home;
-  home = account + 1;
-}
-void take_out(std::uint32_t account) {
-  std::uint32_t* at = &home_of(account);
-  while (*at != account + 1) at = &binding_of(*at - 1).next;
-  *at = binding_of(account).next;
-}
-
-bool grow_buckets() {
-  const unsigned bits = buckets == nullptr ? first_bucket_bits : bucket_bits + 1;
-  auto* larger = static_cast<std::uint32_t*>(own_map(sizeof(std::uint32_t) << bits));
-  if (larger == nullptr) return buckets != nullptr;
-  std::uint32_t* old = buckets;
-  const std::uint32_t old_count = old == nullptr ? 0 : 1u << bucket_bits;
-  buckets = larger;
-  bucket_bits = bits;
-  for (std::uint32_t i = 0; i < old_count; ++i)
-    for (std::uint32_t at = old[i]; at != 0;) {
-      const std::uint32_t account = at - 1;
-      at = binding_of(account).next;
-      put(account);
-    }
-  if (old != nullptr) own_unmap(old, sizeof(std::uint32_t) * old_count);
-  return true;
-}
-
-// The path may have meant other code before: then the places differ.
-std::uint32_t find(std::uint32_t at, std::uint32_t scope, std::uint32_t kind, std::uint32_t node, std::uint64_t path) {
-  for (; at != 0; at = binding_of(at - 1).next) {
-    const wire::account_key& key = segment.account_keys[at - 1];
-    if (binding_of(at - 1).scope == scope && key.scope == kind && key.path == path && same_stack(key.node, node)) break;
-  }
-  return at;
-}
-
-void bind(scope_record& record, std::uint32_t account) {
-  scope_binding& of = binding_of(account);
-  __atomic_store_n(&of.scope, record.index, __ATOMIC_RELEASE);
-  of.sibling = record.first_account;
-  record.first_account = account + 1;
-  put(account);
-}
-
-// The scope's own, or one that waits for such a scope; account + 1, 0: there is none. `owner`: writer + 1, or 0 for
-// nobody.
-std::uint32_t bind_known(scope_record& record, std::uint32_t node, std::uint64_t path, std::uint32_t owner) {
-  if (const std::uint32_t known = find(bucket_of(true, record.index, path), record.index, record.kind, node, path);
-      known != 0) {
-    std::uint32_t& has = segment.account_keys[known - 1].owner;
-    if ((has & wire::owner_writer) == 0 && owner != 0) __atomic_store_n(&has, owner | has, __ATOMIC_RELAXED);
-    return known;
-  }
-  const std::uint32_t waiting = find(bucket_of(false, record.kind, path), 0, record.kind, node, path);
-  if (waiting == 0) return 0;
-  const std::uint32_t account = waiting - 1;
-  take_out(account);
-  // Nobody books in it between two scopes: whoever binds it may own it.
-  std::uint32_t& has = segment.account_keys[account].owner;
+// Nobody books in it between two scopes: whoever binds it may own it. `owner`: writer + 1, or 0 for nobody.
+void give_to(std::uint32_t account, std::uint32_t owner) {
+  std::uint32_t& has = owner_of(account);
   const std::uint32_t before = has & wire::owner_writer;
   const std::uint32_t changed = before != 0 && before != owner ? wire::owner_changed : has & wire::owner_changed;
   __atomic_store_n(&has, owner | wire::owner_in_scope | changed, __ATOMIC_RELAXED);
-  bind(record, account);
-  return waiting;
 }
 
-// With the lock held.
-std::uint32_t find_or_bind(scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut,
-                           std::uint32_t owner) {
-  if ((buckets == nullptr || bound_ever > 1u << bucket_bits) && !grow_buckets()) return 0;
-  if (const std::uint32_t known = bind_known(record, node, path, owner); known != 0) return known - 1;
+// The base account is nobody's when the scope begins.
+void claim(std::uint32_t account, std::uint32_t owner) {
+  std::uint32_t& has = owner_of(account);
+  std::uint32_t known = __atomic_load_n(&has, __ATOMIC_RELAXED);
+  while ((known & wire::owner_writer) == 0)
+    if (__atomic_compare_exchange_n(&has, &known, known | owner, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+}
+
+// An account that is bound to nothing and in no table.
+std::uint32_t make(const scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut,
+                   std::uint32_t owner) {
   const std::uint32_t account = add_scope_account({node, record.kind, 0, owner | wire::owner_in_scope, path}, cut);
-  if (account == 0 || !make_room(account)) return 0;
-  ++bound_ever;
-  bind(record, account);
+  return account != 0 && make_binding(account) ? account : 0;
+}
+std::uint32_t take_shared(const scope_record& record, std::uint32_t node, std::uint64_t path) {
+  const auto is_same = [node](std::uint32_t account) { return same_stack(segment.account_keys[account].node, node); };
+  const std::uint32_t waiting = shared.take(record.kind, path, is_same);
+  return waiting != 0 ? waiting - 1 : 0;
+}
+
+void bind_in(binding_table& table, std::uint32_t& siblings, std::uint32_t account, std::uint32_t scope) {
+  scope_binding& of = binding_of(account);
+  __atomic_store_n(&of.scope, scope, __ATOMIC_RELEASE);
+  of.sibling = siblings;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&siblings, account + 1, __ATOMIC_RELAXED);
+  table.add(account);
+}
+
+// What was given back waits for the next scope.
+HL_COLD void take_back(own_accounts& mine) {
+  std::uint32_t batch = __atomic_exchange_n(&mine.given_back, 0u, __ATOMIC_ACQUIRE);
+  while (batch != 0) {
+    std::uint32_t at = batch;
+    batch = binding_of(batch - 1).batch;
+    while (at != 0) {
+      const std::uint32_t account = at - 1;
+      at = binding_of(account).sibling;
+      mine.table.rebind(account, 0);
+    }
+  }
+}
+
+bool may_have_more(const own_accounts& mine) {
+  constexpr std::uint32_t of_all = 1u << 18, least = 512;
+  const std::uint32_t count = mine.table.count();
+  if (count >= most_own_accounts) return false;
+  return count < least || count < of_all / (registered_books() + 1);
+}
+
+// One more of a thread's own, or one for another, which anybody may have then. With the lock held.
+bool exchange_own(own_accounts& mine) {
+  const std::uint32_t idle = mine.table.some_free(mine.hand);
+  if (idle == 0) return false;
+  mine.table.remove(idle - 1);
+  shared.add(idle - 1);
+  return true;
+}
+
+std::uint32_t bind_own(own_accounts& mine, scope_slot& slot, std::uint32_t account, bool is_walked) {
+  binding_of(account).code_age = is_walked ? mine.code_age + 1 : 0;
+  bind_in(mine.table, slot.of->bound_by[slot.place - 1], account, slot.of->index);
   return account;
 }
 
-// Account + 1; 0: none is known, or its path may mean other code by now.
-std::uint32_t follower_of(std::uint32_t account) {
-  const std::uint64_t follower = __atomic_load_n(&binding_of(account).follower, __ATOMIC_RELAXED);
-  return follower >> 32 == code_epoch ? static_cast<std::uint32_t>(follower) : 0;
+// From those of all threads, or a new one.
+HL_COLD std::uint32_t bind_shared(books& own, scope_slot& slot, std::uint32_t node, std::uint64_t path, stack_cut cut,
+                                  bool is_walked, bool has_room) {
+  scope_record& record = *slot.of;
+  const inner_lock_guard held(shared_lock);
+  if (!shared.has_room() && !shared.grow()) return 0;
+  const auto is_same = [node](std::uint32_t account) { return same_stack(segment.account_keys[account].node, node); };
+  if (record.first_account != 0)
+    if (const std::uint32_t known = shared.find(record.index, record.kind, path, is_same); known != 0) return known - 1;
+  std::uint32_t account = take_shared(record, node, path);
+  if (account != 0)
+    give_to(account, own.writer_id);
+  else if (account = make(record, node, path, cut, own.writer_id); account == 0)
+    return 0;
+  if (has_room || (slot.place != 0 && exchange_own(own.scopes->accounts)))
+    return bind_own(own.scopes->accounts, slot, account, is_walked);
+  bind_in(shared, record.first_account, account, record.index);
+  return account;
 }
 
-void bind_followers(scope_record& record, std::uint32_t account, std::uint32_t owner, bound_ahead& ahead) {
-  while (ahead.count < ahead.wanted) {
-    const std::uint32_t follower = follower_of(account);
-    if (follower == 0) return;
-    const wire::account_key& next = segment.account_keys[follower - 1];
-    const std::uint32_t known = bind_known(record, next.node, next.path, owner);
-    if (known == 0) return;
-    account = known - 1;
-    ahead.accounts[ahead.count++] = account;
-  }
+// The thread has none for the stack.
+HL_COLD std::uint32_t bind_another(books& own, scope_slot& slot, std::uint32_t node, std::uint64_t path) {
+  const signals_blocked quiet;
+  const bool is_walked = node == walked_last;
+  if (is_walked) node = own.stack.node();
+  const stack_cut cut = is_walked ? own.stack.cut() : stack_cut::none;
+  own_accounts& mine = own.scopes->accounts;
+  const bool has_room = slot.place != 0 && (mine.table.has_room() || mine.table.grow()) && may_have_more(mine);
+  const bool nothing_shared = slot.of->first_account == 0 && shared.count() == 0;
+  if (!has_room || !nothing_shared) return bind_shared(own, slot, node, path, cut, is_walked, has_room);
+  const std::uint32_t account = make(*slot.of, node, path, cut, own.writer_id);
+  return account != 0 ? bind_own(mine, slot, account, is_walked) : 0;
+}
+
+// What the thread has for the stack: bound to the scope, or now bound to it. 0: nothing.
+template <class IsSame>
+std::uint32_t bind_waiting(own_accounts& mine, scope_slot& slot, std::uint64_t path, IsSame is_same) {
+  scope_record& record = *slot.of;
+  // Before a scope begins, what its record was bound to is given back; pairs with unbind_accounts().
+  if (__atomic_load_n(&mine.given_back, __ATOMIC_RELAXED) != 0) take_back(mine);
+  if (const std::uint32_t bound = mine.table.find(record.index, record.kind, path, is_same); bound != 0)
+    return bound - 1;
+  if (slot.place == 0) return 0;
+  const std::uint32_t waiting = mine.table.take(record.kind, path, is_same);
+  if (HL_UNLIKELY(waiting == 0)) return 0;
+  bind_in(mine.table, record.bound_by[slot.place - 1], waiting - 1, record.index);
+  return waiting - 1;
 }
 
 }  // namespace
 
-std::uint32_t bind_account(books& own, scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut,
-                           bound_ahead& ahead) {
-  const inner_lock_guard held(bindings_lock);
-  const std::uint32_t account = find_or_bind(record, node, path, cut, own.writer_id);
-  if (account != 0) bind_followers(record, account, own.writer_id, ahead);
-  return account;
+std::uint32_t bind_account(books& own, scope_slot& slot, std::uint32_t node, std::uint64_t path) {
+  scope_record& record = *slot.of;
+  if (path == 0) {
+    claim(record.base_account, own.writer_id);
+    return record.base_account;
+  }
+  own_accounts& mine = own.scopes->accounts;
+  const auto is_same = [&own, &mine, node](std::uint32_t account) {
+    scope_binding& of = binding_of(account);
+    if (node != walked_last) return same_stack(segment.account_keys[account].node, node);
+    if (HL_LIKELY(of.code_age == mine.code_age + 1)) return true;
+    const signals_blocked quiet;
+    if (!same_stack(segment.account_keys[account].node, own.stack.node())) return false;
+    of.code_age = mine.code_age + 1;
+    return true;
+  };
+  const std::uint32_t account = bind_waiting(mine, slot, path, is_same);
+  return HL_LIKELY(account != 0) ? account : bind_another(own, slot, node, path);
 }
 
-void note_follower(std::uint32_t account, std::uint32_t follower) {
-  scope_binding* const chunk = binding_chunks[account >> binding_chunk_bits];
-  if (HL_UNLIKELY(chunk == nullptr)) return;  // a handler that interrupted this event has forked
-  const std::uint64_t epoch = __atomic_load_n(&code_epoch, __ATOMIC_RELAXED);
-  std::uint64_t& known = chunk[account & (binding_chunk_accounts - 1)].follower;
-  const std::uint64_t now = epoch << 32 | (follower + 1);
-  if (__atomic_load_n(&known, __ATOMIC_RELAXED) != now) __atomic_store_n(&known, now, __ATOMIC_RELAXED);
+std::uint32_t bind_met(books& own, scope_slot& slot, std::uint64_t path) {
+  own_accounts& mine = own.scopes->accounts;
+  return bind_waiting(mine, slot, path,
+                      [&mine](std::uint32_t account) { return binding_of(account).code_age == mine.code_age + 1; });
 }
 
-std::uint32_t bind_first_account(scope_record& record) {
-  const inner_lock_guard held(bindings_lock);
-  return find_or_bind(record, 0, 0, stack_cut::none, 0);
+std::uint32_t bind_base_account(scope_record& record) {
+  if (record.base_account != 0 && binding_of(record.base_account).kind == record.kind) {
+    give_to(record.base_account, 0);
+    return record.base_account;
+  }
+  const inner_lock_guard held(shared_lock);
+  if (!shared.has_room() && !shared.grow()) return 0;
+  if (record.base_account != 0) {
+    __atomic_store_n(&binding_of(record.base_account).scope, 0, __ATOMIC_RELAXED);
+    shared.add(record.base_account);
+  }
+  std::uint32_t account = take_shared(record, 0, 0);
+  if (account != 0)
+    give_to(account, 0);
+  else if (account = make(record, 0, 0, stack_cut::none, 0); account == 0)
+    return record.base_account = 0;
+  __atomic_store_n(&binding_of(account).scope, record.index, __ATOMIC_RELEASE);
+  return record.base_account = account;
 }
 
 void unbind_accounts(scope_record& record) {
-  const inner_lock_guard held(bindings_lock);
+  const std::uint32_t workers = known_workers(record);
+  for (std::uint32_t i = 0; i < workers; ++i) {
+    const std::uint32_t first = __atomic_load_n(&record.bound_by[i], __ATOMIC_RELAXED);
+    if (first == 0) continue;
+    own_accounts& of = record.workers[i]->scopes->accounts;
+    std::uint32_t batches = __atomic_load_n(&of.given_back, __ATOMIC_RELAXED);
+    do {
+      binding_of(first - 1).batch = batches;
+    } while (!__atomic_compare_exchange_n(&of.given_back, &batches, first, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+  }
+  if (record.first_account == 0) return;
+  const inner_lock_guard held(shared_lock);
   for (std::uint32_t at = record.first_account; at != 0;) {
     const std::uint32_t account = at - 1;
     at = binding_of(account).sibling;
-    take_out(account);
-    __atomic_store_n(&binding_of(account).scope, 0, __ATOMIC_RELAXED);
-    put(account);
+    shared.rebind(account, 0);
   }
   record.first_account = 0;
 }
 
-void forget_followers() {
-  const lock_guard held(bindings_lock);
-  __atomic_store_n(&code_epoch, code_epoch + 1, __ATOMIC_RELAXED);
-}
-
 void reset_bindings(bool unmap) {
-  bindings_lock = 0;
-  for (scope_binding*& chunk : binding_chunks) {
-    if (unmap && chunk != nullptr) own_unmap(chunk, binding_chunk_accounts * sizeof(scope_binding));
-    chunk = nullptr;
-  }
-  if (unmap && buckets != nullptr) own_unmap(buckets, sizeof(std::uint32_t) << bucket_bits);
-  buckets = nullptr;
-  bucket_bits = 0;
-  bound_ever = 0;
+  shared_lock = 0;
+  shared.reset(unmap);
+  reset_binding_chunks(unmap);
 }
 
 }  // namespace heapledger::probe

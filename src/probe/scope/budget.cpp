@@ -67,7 +67,7 @@ void take_lease_back(const books& thread, thread_scopes& of, scope_slot& slot) {
 // touches a lease; one that is booking keeps what it has.
 void take_leases_back(scope_record& record, scope_handle handle) {
   lock_guard held(scopes_lock);
-  if (!names(handle, record.life)) return;
+  if (!names(handle, load_life(record))) return;
   __atomic_store_n(&record.revoking, 1, __ATOMIC_SEQ_CST);
   bool seen = barrier_of_all_threads();
   if (seen) {

@@ -16,59 +16,22 @@ HL_HOT auto& known_set(thread_scopes& mine, std::uint64_t path) {
   return mine.known[(path ^ mine.current->handle * 0x9e3779b97f4a7c15u) >> (64 - thread_scopes::set_bits)];
 }
 
-void want(thread_scopes& mine, std::uint32_t account) {
-  std::uint32_t& last = mine.current->last_wanted;
-  if (last != 0) note_follower(last - 1, account);
-  last = account + 1;
-}
-
-HL_COLD std::uint32_t first_wanted(thread_scopes& mine, thread_scopes::known_account& ahead) {
-  ahead.ahead = false;
-  ++mine.ahead_wanted;
-  want(mine, ahead.account);
-  return ahead.account;
-}
-
-// The current scope's, if it was met lately or bound ahead; 0: neither.
+// The current scope's, if it was met lately; 0: it was not.
 HL_HOT std::uint32_t known_account(thread_scopes& mine, std::uint64_t path) {
   const scope_handle scope = mine.current->handle;
-  for (thread_scopes::known_account& each : known_set(mine, path))
-    if (each.scope == scope && each.path == path)
-      return HL_UNLIKELY(each.ahead) ? first_wanted(mine, each) : each.account;
+  for (const thread_scopes::known_account& each : known_set(mine, path))
+    if (each.scope == scope && each.path == path) return each.account;
   return 0;
 }
 
-void know(thread_scopes& mine, std::uint64_t path, std::uint32_t account, bool ahead) {
-  const std::uint32_t at = mine.replaced++ % thread_scopes::set_accounts;
-  known_set(mine, path)[at] = {mine.current->handle, path, account, ahead};
-}
-
-// Fewer where most are bound for nothing.
-void adapt_ahead(thread_scopes& mine) {
-  constexpr std::uint32_t enough_to_judge = 64, pause = 1024;
-  if (mine.ahead == 0 && ++mine.bound_alone == pause) mine.ahead = 1;
-  if (mine.ahead_bound < enough_to_judge) return;
-  if (mine.ahead_wanted < mine.ahead_bound / 2) mine.ahead /= 2;
-  if (mine.ahead_wanted > mine.ahead_bound / 4 * 3 && mine.ahead < bound_ahead::most) mine.ahead *= 2;
-  mine.ahead_bound = mine.ahead_wanted = mine.bound_alone = 0;
-}
-
-HL_COLD std::uint32_t bind_new(books& own, std::uint64_t path) {
-  thread_scopes& mine = *own.scopes;
-  adapt_ahead(mine);
-  bound_ahead ahead{mine.ahead};
-  std::uint32_t account;
-  {
-    const signals_blocked quiet;
-    account = bind_account(own, *mine.current->of, own.stack.node(), path, own.stack.cut(), ahead);
-  }
-  if (account == 0) return 0;
-  want(mine, account);
-  mine.ahead_bound += ahead.count;
-  for (std::uint32_t i = 0; i < ahead.count; ++i)
-    know(mine, segment.account_keys[ahead.accounts[i]].path, ahead.accounts[i], true);
-  know(mine, path, account, false);
+std::uint32_t know(thread_scopes& mine, std::uint64_t path, std::uint32_t account) {
+  if (account != 0)
+    known_set(mine, path)[mine.replaced++ % thread_scopes::set_accounts] = {mine.current->handle, path, account};
   return account;
+}
+HL_COLD std::uint32_t bind_walked(books& own, std::uint64_t path) {
+  thread_scopes& mine = *own.scopes;
+  return know(mine, path, bind_account(own, *mine.current, walked_last, path));
 }
 
 // A free by this thread of what another scope than its current one allocated; `sign` -1 takes it back.
@@ -106,7 +69,7 @@ account_cell scope_account_cell(books& own, std::uint64_t path) {
   thread_scopes& mine = *own.scopes;
   const scope_slot& slot = *mine.current;
   std::uint32_t account = known_account(mine, path);
-  if (HL_UNLIKELY(account == 0 && (account = bind_new(own, path)) == 0)) {
+  if (HL_UNLIKELY(account == 0 && (account = bind_walked(own, path)) == 0)) {
     own.forget_recent();
     return {slot.of->base_account, &own_cell(own, slot.of->base_account)};
   }
@@ -123,7 +86,8 @@ account_cell scope_account_cell(books& own, std::uint64_t path) {
 
 account_cell met_in_scope(books& own, std::uint64_t path) {
   thread_scopes& mine = *own.scopes;
-  const std::uint32_t account = known_account(mine, path);
+  std::uint32_t account = known_account(mine, path);
+  if (account == 0) account = know(mine, path, bind_met(own, *mine.current, path));
   if (account == 0) return {0, nullptr};
   if (HL_UNLIKELY(is_suspect(account))) return {account, &no_cell};
   wire::cell& cell = own_cell(own, account);
@@ -139,11 +103,9 @@ account_cell stackless_account_cell(books& own) {
 account_cell account_cell_of_node(books& own, std::uint32_t node, std::uint64_t path) {
   std::uint32_t account;
   if (own.scopes != nullptr && in_scope(own)) {
-    scope_record& record = *own.scopes->current->of;
-    const signals_blocked quiet;
-    bound_ahead nothing{0};
-    account = bind_account(own, record, node, path, stack_cut::none, nothing);
-    if (account == 0) account = record.base_account;
+    scope_slot& slot = *own.scopes->current;
+    account = bind_account(own, slot, node, path);
+    if (account == 0) account = slot.of->base_account;
   } else {
     account = account_outside_scopes(own, node, path);
   }
@@ -154,6 +116,7 @@ void forget_scope_accounts(thread_scopes& of) {
   for (auto& set : of.known)
     for (thread_scopes::known_account& each : set) each = {};
   for (scope_slot& each : of.slots) each.recent_account = 0;
+  ++of.accounts.code_age;
   if (of.current != nullptr) of.outside.forget();
 }
 

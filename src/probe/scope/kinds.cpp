@@ -56,7 +56,7 @@ void note_opened(std::uint32_t kind, const scope_budget& budget) {
 }
 
 void note_closed(std::uint32_t kind) {
-  ++segment.scopes[kind].closed;
+  __atomic_fetch_add(&segment.scopes[kind].closed, 1, __ATOMIC_RELAXED);
 }
 
 void reset_kinds() {

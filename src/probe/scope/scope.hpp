@@ -78,11 +78,13 @@ struct alignas(64) scope_record {
   std::uint32_t contributors;  // threads with a slot
   std::uint32_t armed;         // thresholds that have not been crossed, a bit each
   std::uint32_t folds_begun, folds_ended;
-  std::uint32_t slots_made;  // which of the workers is the next
+  std::uint32_t workers_met;  // more than there is room for, if need be
 
-  // Some of the contributors: all, if as many of them have a slot as there are. So nobody need look at every thread.
+  // The threads that had a slot first, and the accounts that each bound of its own: siblings, + 1. They are all, if as
+  // many of them have a slot as there are contributors. So nobody need look at every thread.
   static constexpr std::uint32_t worker_count = 8;
   alignas(64) const books* workers[worker_count];
+  std::uint32_t bound_by[worker_count];
 
   alignas(64) totals folded;  // of slots that were given up
   totals below;               // of descendants that were recycled
@@ -93,7 +95,7 @@ struct alignas(64) scope_record {
   scope_record* previous_sibling;
   std::uint32_t holds;          // hold_scope() without release_scope()
   scope_record* next;           // in the list of closed, finished or free records
-  std::uint32_t first_account;  // + 1
+  std::uint32_t first_account;  // + 1, of those that no thread bound of its own
   std::uint32_t seen_entered;   // in which look through the closed a thread was in it
   std::uint32_t threshold_count;
   std::int64_t thresholds[threshold_limit];
@@ -103,6 +105,10 @@ struct alignas(64) scope_record {
   scope_destroy destroy;
 };
 
+inline std::uint32_t known_workers(const scope_record& record) {
+  const std::uint32_t met = __atomic_load_n(&record.workers_met, __ATOMIC_ACQUIRE);
+  return met < scope_record::worker_count ? met : scope_record::worker_count;
+}
 // Whether live bytes in it need leases.
 inline bool bounds_live(const scope_record& record) {
   return record.limit[live] != no_limit || record.threshold_count != 0;
@@ -136,9 +142,10 @@ struct scope_budget {
 };
 
 // 0 when there is no room, which is counted; the scope's work is then its parent's.
-scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget);
-// `closer`: the books of the event that does nothing else; they do not stand in the way of recycling.
-void close_scope(scope_handle handle, const books* closer = nullptr);
+// `by`: the books of the event that does nothing else, here and below; they do not stand in the way of recycling.
+scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget,
+                        books* by = nullptr);
+void close_scope(scope_handle handle, books* by = nullptr);
 // The nearest ancestor of the scope that is open, or the scope itself; 0 is the process.
 scope_handle nearest_open(scope_handle handle);
 

@@ -23,9 +23,10 @@ constexpr std::uint64_t one_generation = std::uint64_t{1} << 32;
 constinit scope_record* chunks[chunk_count] = {};
 constinit std::uint32_t record_count = 1;  // index 0 is the process
 constinit scope_record* free_records = nullptr;
+constinit scope_record* just_closed = nullptr;  // pushed without the lock
 constinit scope_record* closed_records = nullptr;
 constinit scope_record* remains = nullptr;  // recycled, but for what their makers want destroyed
-constinit std::uint32_t closed_count = 0;
+constinit std::uint32_t closed_count = 0;   // of both
 constinit std::uint32_t look_at = 64;
 constinit std::uint64_t first_generation = one_generation;  // grows with every fork, so that old handles stay stale
 constinit bool barrier_known = false, barrier_works = false;
@@ -78,8 +79,9 @@ void begin(scope_record& record, scope_record* parent, const scope_budget& budge
   record.gated = record.limited || (parent != nullptr && parent->gated);
   record.revoking = 0;
   record.peak_bytes = 0;
-  record.contributors = record.armed = record.threshold_count = record.holds = record.slots_made = 0;
+  record.contributors = record.armed = record.threshold_count = record.holds = record.workers_met = 0;
   for (const books*& worker : record.workers) worker = nullptr;
+  for (std::uint32_t& first : record.bound_by) first = 0;
   record.folded = record.below = {};
   record.first_child = record.previous_sibling = nullptr;
   record.user = nullptr;
@@ -104,7 +106,7 @@ void leave_parent(scope_record& record) {
 // middle of an event, that may have to do with any.
 class hands {
  public:
-  explicit hands(const books* closer) {
+  hands() {
     ++looks;
     for (const books* each = all_books(); each != nullptr; each = each->next_made) {
       const thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
@@ -114,7 +116,8 @@ class hands {
       const bool left = of->borrowed && !busy;
       const std::uint32_t in = __atomic_load_n(&of->current_index, __ATOMIC_ACQUIRE);
       if (scope_record* record = record_at(in); record != nullptr && !left) record->seen_entered = looks;
-      if ((busy && each != closer) || __atomic_load_n(&of->holding, __ATOMIC_ACQUIRE)) note_busy(*of);
+      const bool at_rest = __atomic_load_n(&of->at_rest, __ATOMIC_ACQUIRE);
+      if ((busy && !at_rest) || __atomic_load_n(&of->holding, __ATOMIC_ACQUIRE)) note_busy(*of);
     }
   }
 
@@ -139,6 +142,21 @@ class hands {
 };
 constinit std::uint32_t hands::looks = 0;
 
+// An event that waits for the lock or has it, and has nothing to do with any scope otherwise.
+class resting {
+ public:
+  explicit resting(books* by) : of_(by != nullptr ? by->scopes : nullptr) { set(true); }
+  ~resting() { set(false); }
+  resting(const resting&) = delete;
+  resting& operator=(const resting&) = delete;
+
+ private:
+  void set(bool on) {
+    if (of_ != nullptr) __atomic_store_n(&of_->at_rest, on, __ATOMIC_RELEASE);
+  }
+  thread_scopes* of_;
+};
+
 bool looks_finished(const scope_record& record, scope_handle handle, totals& did) {
   return record.first_child == nullptr && sum_of_threads(record, handle, did) && did.allocations == did.frees &&
          did.live_bytes() == 0;
@@ -156,7 +174,18 @@ void recycle(scope_record& record, const totals& did) {
   remains = &record;
 }
 
-void look_through_closed(const books* closer) {
+void take_just_closed() {
+  scope_record* record = __atomic_exchange_n(&just_closed, nullptr, __ATOMIC_ACQUIRE);
+  while (record != nullptr) {
+    scope_record* const next = record->next;
+    record->next = closed_records;
+    closed_records = record;
+    record = next;
+  }
+}
+
+void look_through_closed() {
+  take_just_closed();
   // Two passes: what looks finished is marked, so that nobody begins anything with it; then every thread's stores
   // are made visible, and what still looks finished is.
   bool any = false;
@@ -167,7 +196,7 @@ void look_through_closed(const books* closer) {
     __atomic_store_n(&each->life, life_of(each->life, scope_state::retiring), __ATOMIC_SEQ_CST);
   }
   const bool certain = any && barrier_of_all_threads();
-  const hands anyones(closer);
+  const hands anyones;
   for (scope_record** at = &closed_records; *at != nullptr;) {
     scope_record& record = **at;
     totals did;
@@ -175,7 +204,7 @@ void look_through_closed(const books* closer) {
     if (state_of(record.life) == scope_state::retiring) {
       if (certain && !anyones.have(record, handle) && looks_finished(record, handle, did)) {
         *at = record.next;
-        --closed_count;
+        __atomic_fetch_sub(&closed_count, 1, __ATOMIC_RELAXED);
         recycle(record, did);
         continue;
       }
@@ -183,7 +212,8 @@ void look_through_closed(const books* closer) {
     }
     at = &record.next;
   }
-  look_at = closed_count + (closed_count > fewest_to_look_through ? closed_count : fewest_to_look_through);
+  const std::uint32_t left = __atomic_load_n(&closed_count, __ATOMIC_RELAXED);
+  __atomic_store_n(&look_at, left + (left > fewest_to_look_through ? left : fewest_to_look_through), __ATOMIC_RELAXED);
 }
 
 }  // namespace
@@ -226,20 +256,20 @@ scope_handle nearest_open(scope_handle handle) {
   return 0;
 }
 
-scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget) {
+scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget,
+                        books* by) {
   const scope_handle below = nearest_open(parent);
+  const resting quiet(by);
   lock_guard held(scopes_lock);
   scope_record* above = record_at(index_of(below));
-  if (above != nullptr && !(names(below, above->life) && state_of(above->life) == scope_state::open)) above = nullptr;
+  if (above != nullptr && load_life(*above) != life_of(below, scope_state::open)) above = nullptr;
   scope_record* record = take_record();
   if (record == nullptr) {
     count_loss(wire::loss::scopes_full);
     return 0;
   }
   record->kind = kind_of(above == nullptr ? 0 : above->kind, name, name_bytes);
-  record->first_account = 0;
-  record->base_account = bind_first_account(*record);
-  if (record->base_account == 0) {
+  if (bind_base_account(*record) == 0) {
     put_back(*record);
     count_loss(wire::loss::scopes_full);
     return 0;
@@ -254,21 +284,31 @@ scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle p
   return handle_of(*record, record->life);
 }
 
-void close_scope(scope_handle handle, const books* closer) {
-  lock_guard held(scopes_lock);
+void close_scope(scope_handle handle, books* by) {
+  const resting quiet(by);
   scope_record* record = record_at(index_of(handle));
-  if (record == nullptr || !names(handle, record->life) || state_of(record->life) != scope_state::open) return;
-  __atomic_store_n(&record->life, life_of(record->life, scope_state::closed), __ATOMIC_RELEASE);
+  if (record == nullptr) return;
+  std::uint64_t open = life_of(handle, scope_state::open);
+  if (!__atomic_compare_exchange_n(&record->life, &open, life_of(handle, scope_state::closed), false, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_RELAXED))
+    return;
+  // Until it is pushed it is this thread's: nobody else looks whether it has finished.
   note_closed(record->kind);
-  record->next = closed_records;
-  closed_records = record;
-  if (++closed_count >= look_at) look_through_closed(closer);
+  const std::uint32_t closed = __atomic_add_fetch(&closed_count, 1, __ATOMIC_RELAXED);  // never fewer than there are
+  scope_record* head = __atomic_load_n(&just_closed, __ATOMIC_RELAXED);
+  do {
+    record->next = head;
+  } while (!__atomic_compare_exchange_n(&just_closed, &head, record, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+  if (HL_LIKELY(closed < __atomic_load_n(&look_at, __ATOMIC_RELAXED))) return;
+  const lock_guard held(scopes_lock);
+  if (__atomic_load_n(&closed_count, __ATOMIC_RELAXED) >= __atomic_load_n(&look_at, __ATOMIC_RELAXED))
+    look_through_closed();
 }
 
 bool hold_scope(scope_handle handle) {
   lock_guard held(scopes_lock);
   scope_record* record = record_at(index_of(handle));
-  if (record == nullptr || !names(handle, record->life)) return false;
+  if (record == nullptr || !names(handle, load_life(*record))) return false;
   ++record->holds;
   return true;
 }
@@ -277,7 +317,7 @@ void release_scope(scope_handle handle) {
   lock_guard held(scopes_lock);
   // A child process has other records.
   scope_record* record = record_at(index_of(handle));
-  if (record != nullptr && names(handle, record->life) && record->holds != 0) --record->holds;
+  if (record != nullptr && names(handle, load_life(*record)) && record->holds != 0) --record->holds;
 }
 
 bool take_remains(scope_remains& out) {
@@ -303,7 +343,7 @@ void reset_scopes(bool unmap) {
     chunk = nullptr;
   }
   record_count = 1;
-  free_records = closed_records = remains = nullptr;
+  free_records = just_closed = closed_records = remains = nullptr;
   closed_count = 0;
   look_at = fewest_to_look_through;
   barrier_known = barrier_works = false;

@@ -84,6 +84,17 @@ scope_slot* free_slot(thread_scopes& mine) {
   return nullptr;
 }
 
+// + 1; 0: others were there first.
+std::uint32_t place_among_workers(const books& own, scope_record& record) {
+  const std::uint32_t known = known_workers(record);
+  for (std::uint32_t i = 0; i < known; ++i)
+    if (__atomic_load_n(&record.workers[i], __ATOMIC_RELAXED) == &own) return i + 1;
+  const std::uint32_t number = __atomic_fetch_add(&record.workers_met, 1, __ATOMIC_RELAXED);
+  if (number >= scope_record::worker_count) return 0;
+  __atomic_store_n(&record.workers[number], &own, __ATOMIC_RELAXED);
+  return number + 1;
+}
+
 HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle handle) {
   thread_scopes& mine = *own.scopes;
   scope_slot* parent = nullptr;
@@ -98,12 +109,12 @@ HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle han
     return nullptr;
   }
   __atomic_fetch_add(&record.contributors, 1, __ATOMIC_RELAXED);
-  const std::uint32_t number = __atomic_fetch_add(&record.slots_made, 1, __ATOMIC_RELAXED);
-  __atomic_store_n(&record.workers[number % scope_record::worker_count], &own, __ATOMIC_RELAXED);
+  const std::uint32_t place = place_among_workers(own, record);
   changing now(mine);
   *slot = {};
   slot->of = &record;
   slot->parent = parent;
+  slot->place = place;
   std::uint16_t& bucket = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
   slot->next = bucket;
   slot->handle = handle;
@@ -227,7 +238,6 @@ thread_scopes* thread_scopes_of(books& own) {
     return nullptr;
   }
   fresh->process_mark = own.peak_mark;
-  fresh->ahead = 4;
   __atomic_store_n(&own.scopes, fresh, __ATOMIC_RELEASE);
   return fresh;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "probe/account/cells.hpp"
+#include "probe/scope/accounts.hpp"
 #include "probe/scope/freers.hpp"
 #include "probe/scope/scope.hpp"
 
@@ -22,8 +23,8 @@ struct alignas(64) scope_slot {
   std::uint64_t recent_path;                   // which account the thread's last stack here had: a path and an
   std::uint32_t recent_account;                // account that the thread owns; 0: not known
   bool recently_used;
-  bool hidden;                // not in its bucket any more: the record was recycled, but children point here
-  std::uint32_t last_wanted;  // account + 1, for bound_ahead; 0: none
+  bool hidden;          // not in its bucket any more: the record was recycled, but children point here
+  std::uint32_t place;  // + 1, of the thread among the workers of the scope; 0: it has none
 };
 static_assert(sizeof(scope_slot) == 128);
 
@@ -45,7 +46,6 @@ struct thread_scopes {
     scope_handle scope;
     std::uint64_t path;
     std::uint32_t account;
-    bool ahead;  // bound before it was wanted, and not wanted yet
   };
 
   std::uint32_t sequence;  // odd: being changed
@@ -63,18 +63,18 @@ struct thread_scopes {
   bool each_event;      // looked at by these two
   std::uint32_t spare;  // inside code that must not fail
   bool holding;         // leases must stay: a realloc may have to be undone
+  bool at_rest;         // the event only waits for the lock of scopes, or has it
   bool notifying;
   bool nested;    // of a signal handler that interrupted a booking: settled after each event
   bool borrowed;  // the current scope is the interrupted one
   std::uint64_t interrupted_event;
   scope_handle interrupted_scope;
   refusal last_refusal;
+  own_accounts accounts;
   std::uint32_t hand;
   std::uint16_t buckets[bucket_count];  // slot + 1
   known_account known[1u << set_bits][set_accounts];
   std::uint32_t replaced;  // of them, in turn
-  std::uint32_t ahead;     // how many accounts to bind ahead
-  std::uint32_t ahead_bound, ahead_wanted, bound_alone;
   known_freer freers[freer_count];
   scope_slot slots[slot_count];
 };

@@ -123,7 +123,7 @@ void leave_scopes(books& own) {
   if (own.scopes == nullptr) return;
   switch_scope(own, 0);
   own.scopes->spare = 0;
-  own.scopes->holding = own.scopes->notifying = own.scopes->nested = own.scopes->borrowed = false;
+  own.scopes->holding = own.scopes->at_rest = own.scopes->notifying = own.scopes->nested = own.scopes->borrowed = false;
   own.scopes->interrupted_event = 0;
 }
 
@@ -145,7 +145,9 @@ void borrow_scope(books& nested, const books& outer) {
 }
 
 void mend_scopes(books& own) {
-  if (own.scopes != nullptr && own.scopes->sequence % 2 != 0) ++own.scopes->sequence;
+  if (own.scopes == nullptr) return;
+  own.scopes->at_rest = false;
+  if (own.scopes->sequence % 2 != 0) ++own.scopes->sequence;
 }
 
 }  // namespace heapledger::probe

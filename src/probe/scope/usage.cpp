@@ -112,7 +112,7 @@ std::int64_t peak_of(const scope_record& record, scope_handle handle) {
       highest = open;
     return true;
   };
-  if (__atomic_load_n(&record.slots_made, __ATOMIC_ACQUIRE) <= scope_record::worker_count)
+  if (__atomic_load_n(&record.workers_met, __ATOMIC_ACQUIRE) <= scope_record::worker_count)
     for_workers(record, look);
   else
     for (const books* each = all_books(); each != nullptr; each = each->next_made) look(*each);
@@ -127,7 +127,7 @@ void add_usage(const scope_record& record, scope_handle handle, bool alone, tota
   if (alone) return;
   sum += record.below;
   for (const scope_record* child = record.first_child; child != nullptr; child = child->next_sibling)
-    add_usage(*child, handle_of(*child, child->life), false, sum);
+    add_usage(*child, handle_of(*child, load_life(*child)), false, sum);
 }
 
 void usage_of_process(scope_usage& out) {
@@ -170,7 +170,7 @@ bool usage_of(scope_handle handle, bool alone, scope_usage& out) {
   } else {
     lock_guard held(scopes_lock);
     const scope_record* record = record_at(index_of(handle));
-    if (record == nullptr || !names(handle, record->life)) return false;
+    if (record == nullptr || !names(handle, load_life(*record))) return false;
     totals sum{};
     add_usage(*record, handle, alone, sum);
     const std::uint32_t threads = __atomic_load_n(&record->contributors, __ATOMIC_RELAXED);
