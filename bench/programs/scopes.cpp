@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <heapledger/scope.hpp>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -32,16 +33,41 @@ template <unsigned Site>
 }
 
 template <class Work>
-void measure(const char* what, long count, Work work) {
+void measure_all(const char* what, long count, Work all_of_them) {
   std::array<double, repeats> found;
   for (double& each : found) {
     const auto start = std::chrono::steady_clock::now();
-    for (long i = 0; i < count; ++i) work(i);
+    all_of_them();
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
     each = took.count() / static_cast<double>(count);
   }
   std::nth_element(found.begin(), found.begin() + repeats / 2, found.end());
   std::printf("%8.1f  %s\n", found[repeats / 2], what);
+}
+
+template <class Work>
+void measure(const char* what, long count, Work work) {
+  measure_all(what, count, [&] {
+    for (long i = 0; i < count; ++i) work(i);
+  });
+}
+
+// The time of all, by how many they did together.
+template <class Work>
+void measure_at_once(const char* what, unsigned threads, long count, Work work) {
+  measure_all(what, count, [&] {
+    std::vector<std::jthread> workers;
+    for (unsigned t = 0; t < threads; ++t)
+      workers.emplace_back([&] {
+        for (long i = 0; i < count / threads; ++i) work();
+      });
+  });
+}
+
+void request_of_12_stacks() {
+  const heapledger::owned_scope request("request");
+  const enter in(request);
+  for (unsigned site = 0; site < 12; ++site) one_pair_at<0>(site);
 }
 
 }  // namespace
@@ -104,10 +130,8 @@ int main() {
     const enter in(request);
     one_pair();
   });
-  measure("the same, malloc and free from 12 stacks", count / 10, [](long) {
-    const heapledger::owned_scope request("request");
-    const enter in(request);
-    for (unsigned site = 0; site < 12; ++site) one_pair_at<0>(site);
-  });
+  measure("the same, malloc and free from 12 stacks", count / 10, [](long) { request_of_12_stacks(); });
+  measure_at_once("the same, by 2 threads at once", 2, count / 10, request_of_12_stacks);
+  measure_at_once("the same, by 4 threads at once", 4, count / 10, request_of_12_stacks);
   measure("usage of a scope", count / 10, [&](long) { a.used(); });
 }

@@ -19,10 +19,8 @@ struct kind {
     enter(thread, scope);
     MODEL_EXPECT(current(thread) == scope);
     std::uint32_t blocks[4];
-    for (std::uint32_t i = 0; i < stacks; ++i) {
-      blocks[i] = allocate_from(thread, i + 1);
-      MODEL_EXPECT(scope_of_account(blocks[i]) == index_of(scope));
-    }
+    for (std::uint32_t i = 0; i < stacks; ++i) blocks[i] = allocate_from(thread, i + 1);
+    for (std::uint32_t i = 0; i < stacks; ++i) MODEL_EXPECT(scope_of_account(blocks[i]) == index_of(scope));
     scope_usage u{};
     MODEL_EXPECT(usage_of(scope, true, u) && u.live_bytes == static_cast<std::int64_t>(stacks * bytes) && u.frees == 0);
     for (std::uint32_t i = 0; i < stacks; ++i) give_back(thread, blocks[i]);
@@ -46,8 +44,8 @@ TEST(interleavings, give_back_and_bind) {
                  k.use(0, k.open_one(0), 2);
                  the_world().watch(2);
                },
-           .threads = {[&] { k.use(0, k.open_one(0), 2); }, [&] { k.use(1, k.open_one(1)); }},
-           .end = [&] { k.end(5); }},
+           .threads = {[&] { k.use(0, k.open_one(0), 3); }, [&] { k.use(1, k.open_one(1)); }},
+           .end = [&] { k.end(6); }},
           1000);
 }
 

@@ -65,6 +65,36 @@ TEST(interleavings, enter_and_close) {
           1000);
 }
 
+// A thread makes a child while its parent is closed, and recycled: it is the parent's, or nobody's.
+TEST(interleavings, open_and_close_the_parent) {
+  scope_handle parent = 0, child = 0, fresh = 0;
+  explore({.begin =
+               [&] {
+                 the_world().begin();
+                 parent = open_scope("parent", 6, 0, no_budget);
+                 fresh = 0;
+                 the_world().watch(2);
+               },
+           .threads = {[&] { child = open(0, parent); },
+                       [&] {
+                         close(1, parent);
+                         close(1, open(1, 0));
+                         fresh = open(1, 0);
+                       }},
+           .end =
+               [&] {
+                 const scope_record* above = record_at(index_of(child))->parent;
+                 MODEL_EXPECT(above == nullptr || names(parent, load_life(*above)));
+                 enter(0, child);
+                 give_back(0, allocate(0));
+                 enter(0, 0);
+                 scope_usage u{};
+                 MODEL_EXPECT(usage_of(fresh, false, u) && u.allocations == 0);
+                 MODEL_EXPECT(alive(parent) == (above != nullptr));
+               }},
+          100);
+}
+
 // A thread comes back into a closed scope while another looks through: it is in the scope, which then lives, or, where
 // the scope was gone before, in none.
 TEST(interleavings, back_into_closed) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -71,6 +72,7 @@ class actor {
   void close(scope_handle which) const {
     event([&] { close_scope(which, &own_); });
   }
+  scope_handle current() const { return own_.scopes->current != nullptr ? own_.scopes->current->handle : 0; }
   void enter(scope_handle to) const {
     event([&] { switch_scope(own_, to); });
   }
@@ -153,39 +155,49 @@ TEST(scope_threads, come_and_go) {
   outside.close(parent);
 }
 
-// Scopes that allocate from a few stacks each, in threads that free what others allocated. Some accounts are the
-// threads' own, and more than they may keep are not.
+// Scopes that begin and end while blocks of others live, from a few stacks, freed by whichever thread: a block's account
+// is its scope's as long as it lives. Some accounts are the threads' own, and more than they may keep are not.
 TEST(scope_threads, bind_and_give_back) {
   const actor outside(0);
   const scope_handle parent = outside.open(0);
   constexpr std::size_t bytes = 20;
-  constexpr unsigned rounds = 2000, stacks = 12;
+  constexpr unsigned rounds = 20'000, at_once = 6, stacks = 16;
+  struct block {
+    std::uint32_t account = 0, scope = 0;
+  };
+  std::atomic<std::uint64_t> allocations{0};
   for (const std::uint32_t own_accounts : {100u, 16384u, 0u}) {
     most_own_accounts = own_accounts;
-    std::array<std::atomic<std::uint32_t>, 16> mail{};
+    std::array<std::atomic<block>, 64> mail{};
+    const auto drop = [](const actor& me, const block& of) {
+      if (of.account != 0) EXPECT_EQ(scope_of_account(of.account), of.scope);
+      me.free(of.account, bytes);
+    };
+    std::array<std::atomic<scope_handle>, at_once> scopes{};
     in_threads([&](unsigned t, const actor& me) {
+      std::minstd_rand random(t + 1);
       for (unsigned i = 0; i < rounds; ++i) {
-        const scope_handle request = me.open(parent);
-        me.enter(request);
-        std::uint32_t last = 0;
-        for (unsigned j = 0; j < stacks; ++j) {
-          me.free(last, bytes);
-          last = me.allocate_from((i + j * j) % 16, bytes);
-          EXPECT_EQ(scope_of_account(last), index_of(request));
-        }
-        EXPECT_EQ(me.used(request, true).live_bytes, static_cast<std::int64_t>(bytes));
-        me.free(mail[(i * 7 + t) % mail.size()].exchange(last), bytes);
+        std::atomic<scope_handle>& place = scopes[random() % at_once];
+        scope_handle scope = place;
+        if (scope == 0) me.close(place.exchange(scope = me.open(parent)));
+        me.enter(scope);
+        const scope_handle in = me.current();  // it may have been closed
+        for (auto count = random() % 5; count > 0; --count, allocations += in != 0)
+          drop(me, mail[random() % mail.size()].exchange({me.allocate_from(random() % stacks, bytes), index_of(in)}));
         me.enter(0);
-        me.close(request);
+        if (random() % 3 == 0) me.close(place.exchange(0));
       }
     });
-    for (auto& each : mail) outside.free(each, bytes);
+    for (auto& each : scopes) outside.close(each);
+    for (auto& each : mail) drop(outside, each);
   }
+  most_own_accounts = 16384;
   const scope_usage all = outside.used(parent);
   EXPECT_EQ(all.live_bytes, 0);
-  EXPECT_EQ(all.allocations, 3u * rounds * stacks * thread_count);
-  EXPECT_EQ(all.frees, all.allocations);
+  EXPECT_EQ(all.allocations, allocations);
+  EXPECT_EQ(all.frees, allocations);
   outside.close(parent);
+  EXPECT_LT(segment.header->account_count, 20'000u);
 }
 
 // A scope that is held is there until it is released, while its maker closes it and others.

@@ -19,7 +19,7 @@ std::uint32_t& owner_of(std::uint32_t account) {
   return segment.account_keys[account].owner;
 }
 
-// Nobody books in it between two scopes: whoever binds it may own it. `owner`: writer + 1, or 0 for nobody.
+// Nobody books in it between two scopes: whoever binds it may own it. `owner`: writer + 1.
 void give_to(std::uint32_t account, std::uint32_t owner) {
   std::uint32_t& has = owner_of(account);
   const std::uint32_t before = has & wire::owner_writer;
@@ -27,7 +27,7 @@ void give_to(std::uint32_t account, std::uint32_t owner) {
   __atomic_store_n(&has, owner | wire::owner_in_scope | changed, __ATOMIC_RELAXED);
 }
 
-// The base account is nobody's when the scope begins.
+// Base accounts stay with their records, and with the thread that needed one first.
 void claim(std::uint32_t account, std::uint32_t owner) {
   std::uint32_t& has = owner_of(account);
   std::uint32_t known = __atomic_load_n(&has, __ATOMIC_RELAXED);
@@ -170,10 +170,7 @@ std::uint32_t bind_met(books& own, scope_slot& slot, std::uint64_t path) {
 }
 
 std::uint32_t bind_base_account(scope_record& record) {
-  if (record.base_account != 0 && binding_of(record.base_account).kind == record.kind) {
-    give_to(record.base_account, 0);
-    return record.base_account;
-  }
+  if (record.base_account != 0 && binding_of(record.base_account).kind == record.kind) return record.base_account;
   const inner_lock_guard held(shared_lock);
   if (!shared.has_room() && !shared.grow()) return 0;
   if (record.base_account != 0) {
@@ -181,10 +178,7 @@ std::uint32_t bind_base_account(scope_record& record) {
     shared.add(record.base_account);
   }
   std::uint32_t account = take_shared(record, 0, 0);
-  if (account != 0)
-    give_to(account, 0);
-  else if (account = make(record, 0, 0, stack_cut::none, 0); account == 0)
-    return record.base_account = 0;
+  if (account == 0 && (account = make(record, 0, 0, stack_cut::none, 0)) == 0) return record.base_account = 0;
   __atomic_store_n(&binding_of(account).scope, record.index, __ATOMIC_RELEASE);
   return record.base_account = account;
 }
