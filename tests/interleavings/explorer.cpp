@@ -16,7 +16,7 @@ struct fiber {
   std::unique_ptr<char[]> stack{new char[stack_bytes]};
   bool ended = false;
   std::optional<std::uint64_t> waits_since;  // until somebody else got further
-  const std::uint32_t* lingers = nullptr;
+  std::vector<const std::uint32_t*> lingers;
   const std::uint32_t* does_not_push = nullptr;
   std::uint32_t* kept_at = nullptr;
   std::uint32_t kept = 0;
@@ -180,7 +180,10 @@ void barrier() {
 }
 
 bool may_linger(const void* at) {
-  return exploring && at == fibers[running].lingers;
+  if (!exploring) return false;
+  for (const std::uint32_t* each : fibers[running].lingers)
+    if (at == each) return true;
+  return false;
 }
 void keep_back(std::uint32_t* at, std::uint32_t value) {
   flush(fibers[running]);
@@ -199,7 +202,8 @@ void before_exchange() {
 void flush_own() {
   if (exploring) flush(fibers[running]);
 }
-void watch(std::size_t thread, const std::uint32_t* lingers, const std::uint32_t* does_not_push) {
+void watch(std::size_t thread, std::initializer_list<const std::uint32_t*> lingers,
+           const std::uint32_t* does_not_push) {
   fibers[thread].lingers = lingers;
   fibers[thread].does_not_push = does_not_push;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ void expect(bool good, const char* what);
 #define MODEL_EXPECT(condition) ::model::expect((condition), #condition)
 
 // Whose stores may linger, and which of the thread's own stores do not push them out.
-void watch(std::size_t thread, const std::uint32_t* lingers, const std::uint32_t* does_not_push);
+void watch(std::size_t thread, std::initializer_list<const std::uint32_t*> lingers, const std::uint32_t* does_not_push);
 void flush_own();  // before a plain store that others look at
 
 }  // namespace model

@@ -101,11 +101,11 @@ void give_back(std::size_t thread, std::uint32_t block) {
 }
 void close(std::size_t thread, scope_handle which) {
   const event now(thread);
-  close_scope(which, &*now);
+  close_scope(which);
 }
 scope_handle open(std::size_t thread, scope_handle parent) {
   const event now(thread);
-  return open_scope("scope", 5, parent, no_budget, &*now);
+  return open_scope("scope", 5, parent, no_budget);
 }
 bool alive(scope_handle handle) {
   return names(handle, __atomic_load_n(&record_at(index_of(handle))->life, __ATOMIC_RELAXED));

@@ -26,7 +26,10 @@ class world {
   world();
   void begin();  // as if nothing had happened
   void watch(std::size_t threads) {
-    for (std::size_t i = 0; i < threads; ++i) model::watch(i, &of[i]->scopes->current_index, &of[i]->scopes->sequence);
+    for (std::size_t i = 0; i < threads; ++i) {
+      const thread_scopes& each = *of[i]->scopes;
+      model::watch(i, {&each.current_index, &each.crediting_index, &each.folding_index}, &each.sequence);
+    }
   }
 
   books* of[3];

@@ -67,10 +67,10 @@ class actor {
     return f();
   }
   scope_handle open(scope_handle parent, const scope_budget& budget = no_budget) const {
-    return event([&] { return open_scope("scope", 5, parent, budget, &own_); });
+    return event([&] { return open_scope("scope", 5, parent, budget); });
   }
   void close(scope_handle which) const {
-    event([&] { close_scope(which, &own_); });
+    event([&] { close_scope(which); });
   }
   scope_handle current() const { return own_.scopes->current != nullptr ? own_.scopes->current->handle : 0; }
   void enter(scope_handle to) const {
@@ -155,8 +155,8 @@ TEST(scope_threads, come_and_go) {
   outside.close(parent);
 }
 
-// Scopes that begin and end while blocks of others live, from a few stacks, freed by whichever thread: a block's account
-// is its scope's as long as it lives. Some accounts are the threads' own, and more than they may keep are not.
+// Scopes that begin and end while blocks of others live, from a few stacks, freed by whichever thread: a block's
+// account is its scope's as long as it lives. Some accounts are the threads' own, and more than they may keep are not.
 TEST(scope_threads, bind_and_give_back) {
   const actor outside(0);
   const scope_handle parent = outside.open(0);

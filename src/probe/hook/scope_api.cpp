@@ -54,7 +54,7 @@ HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t
   if (limits.fail) prepare_refusals();
   destroy_remains();
   const booking event(__builtin_dwarf_cfa());
-  return event ? open_scope(name, name_bytes, parent, limits, &*event) : 0;
+  return event ? open_scope(name, name_bytes, parent, limits) : 0;
 }
 
 HL_EXPORT heapledger_scope heapledger_scope_enter(heapledger_scope scope) {
@@ -82,7 +82,7 @@ HL_EXPORT heapledger_scope heapledger_scope_current(void) {
 HL_EXPORT void heapledger_scope_close(heapledger_scope scope) {
   {
     const booking event(__builtin_dwarf_cfa());
-    if (event) close_scope(scope, &*event);
+    if (event) close_scope(scope);
   }
   destroy_remains();
 }

@@ -43,6 +43,7 @@ void book_elsewhere(books& own, std::uint32_t account, std::uint32_t scope, std:
     changing counters(mine);
     mine.excluded += did;
   }
+  const touching the_scope(mine.crediting_index, scope);
   scope_record* record = record_at(scope);
   const std::uint64_t life = record != nullptr ? settled_life(*record) : 0;
   note_freer(own, segment.account_keys[account].scope, state_of(life) == scope_state::closed, bytes, sign);

@@ -96,7 +96,7 @@ struct alignas(64) scope_record {
   std::uint32_t holds;          // hold_scope() without release_scope()
   scope_record* next;           // in the list of closed, finished or free records
   std::uint32_t first_account;  // + 1, of those that no thread bound of its own
-  std::uint32_t seen_entered;   // in which look through the closed a thread was in it
+  std::uint32_t seen_touched;   // in which look through the closed a thread touched it
   std::uint32_t threshold_count;
   std::int64_t thresholds[threshold_limit];
   void* user;
@@ -142,10 +142,8 @@ struct scope_budget {
 };
 
 // 0 when there is no room, which is counted; the scope's work is then its parent's.
-// `by`: the books of the event that does nothing else, here and below; they do not stand in the way of recycling.
-scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget,
-                        books* by = nullptr);
-void close_scope(scope_handle handle, books* by = nullptr);
+scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget);
+void close_scope(scope_handle handle);
 // The nearest ancestor of the scope that is open, or the scope itself; 0 is the process.
 scope_handle nearest_open(scope_handle handle);
 

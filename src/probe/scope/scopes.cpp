@@ -102,8 +102,9 @@ void leave_parent(scope_record& record) {
   if (record.next_sibling != nullptr) record.next_sibling->previous_sibling = record.previous_sibling;
 }
 
-// In whose hands scopes are, looked up once for all that are closed: which threads are in one, and which are in the
-// middle of an event, that may have to do with any.
+// In whose hands scopes are, looked up once for all that are closed: which ones threads are in, and which ones they
+// touch from elsewhere. Few threads are in the middle of moving a block; all that they have a slot for may be in their
+// hands.
 class hands {
  public:
   hands() {
@@ -111,51 +112,38 @@ class hands {
     for (const books* each = all_books(); each != nullptr; each = each->next_made) {
       const thread_scopes* of = __atomic_load_n(&each->scopes, __ATOMIC_ACQUIRE);
       if (of == nullptr) continue;
-      const bool busy = books::busy(__atomic_load_n(&each->generation, __ATOMIC_ACQUIRE));
       // Books of a handler that has returned stay where it was; they are settled, and touch nothing there any more.
-      const bool left = of->borrowed && !busy;
-      const std::uint32_t in = __atomic_load_n(&of->current_index, __ATOMIC_ACQUIRE);
-      if (scope_record* record = record_at(in); record != nullptr && !left) record->seen_entered = looks;
-      const bool at_rest = __atomic_load_n(&of->at_rest, __ATOMIC_ACQUIRE);
-      if ((busy && !at_rest) || __atomic_load_n(&of->holding, __ATOMIC_ACQUIRE)) note_busy(*of);
+      const bool left = of->borrowed && !books::busy(__atomic_load_n(&each->generation, __ATOMIC_ACQUIRE));
+      if (!left) note(__atomic_load_n(&of->current_index, __ATOMIC_ACQUIRE));
+      note(__atomic_load_n(&of->crediting_index, __ATOMIC_ACQUIRE));
+      note(__atomic_load_n(&of->folding_index, __ATOMIC_ACQUIRE));
+      if (__atomic_load_n(&of->holding, __ATOMIC_ACQUIRE)) note_moving(*of);
     }
   }
 
   bool have(const scope_record& record, scope_handle handle) const {
-    if (record.holds != 0 || record.seen_entered == looks || busy_count_ > most_busy) return true;
-    for (std::uint32_t i = 0; i < busy_count_; ++i)
-      if (has_slot(*busy_[i], handle)) return true;
+    if (record.holds != 0 || record.seen_touched == looks || moving_count_ > most_moving) return true;
+    for (std::uint32_t i = 0; i < moving_count_; ++i)
+      if (has_slot(*moving_[i], handle)) return true;
     return false;
   }
 
  private:
-  static constexpr std::uint32_t most_busy = 64;  // beyond it, closed scopes wait for the next look
+  static constexpr std::uint32_t most_moving = 64;  // beyond it, closed scopes wait for the next look
   static constinit std::uint32_t looks;
 
-  void note_busy(const thread_scopes& of) {
-    if (busy_count_ < most_busy) busy_[busy_count_] = &of;
-    if (busy_count_ <= most_busy) ++busy_count_;
+  static void note(std::uint32_t index) {
+    if (scope_record* record = record_at(index); record != nullptr) record->seen_touched = looks;
+  }
+  void note_moving(const thread_scopes& of) {
+    if (moving_count_ < most_moving) moving_[moving_count_] = &of;
+    if (moving_count_ <= most_moving) ++moving_count_;
   }
 
-  const thread_scopes* busy_[most_busy];
-  std::uint32_t busy_count_ = 0;
+  const thread_scopes* moving_[most_moving];
+  std::uint32_t moving_count_ = 0;
 };
 constinit std::uint32_t hands::looks = 0;
-
-// An event that waits for the lock or has it, and has nothing to do with any scope otherwise.
-class resting {
- public:
-  explicit resting(books* by) : of_(by != nullptr ? by->scopes : nullptr) { set(true); }
-  ~resting() { set(false); }
-  resting(const resting&) = delete;
-  resting& operator=(const resting&) = delete;
-
- private:
-  void set(bool on) {
-    if (of_ != nullptr) __atomic_store_n(&of_->at_rest, on, __ATOMIC_RELEASE);
-  }
-  thread_scopes* of_;
-};
 
 bool looks_finished(const scope_record& record, scope_handle handle, totals& did) {
   return record.first_child == nullptr && sum_of_threads(record, handle, did) && did.allocations == did.frees &&
@@ -256,10 +244,8 @@ scope_handle nearest_open(scope_handle handle) {
   return 0;
 }
 
-scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget,
-                        books* by) {
+scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget) {
   const scope_handle below = nearest_open(parent);
-  const resting quiet(by);
   lock_guard held(scopes_lock);
   scope_record* above = record_at(index_of(below));
   if (above != nullptr && load_life(*above) != life_of(below, scope_state::open)) above = nullptr;
@@ -284,8 +270,7 @@ scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle p
   return handle_of(*record, record->life);
 }
 
-void close_scope(scope_handle handle, books* by) {
-  const resting quiet(by);
+void close_scope(scope_handle handle) {
   scope_record* record = record_at(index_of(handle));
   if (record == nullptr) return;
   std::uint64_t open = life_of(handle, scope_state::open);

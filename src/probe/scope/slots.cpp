@@ -59,6 +59,7 @@ void fold(scope_slot& slot) {
 
 // Gives a slot up; what it holds goes to its scope, unless that was recycled, and has it already.
 void give_up(thread_scopes& mine, scope_slot& slot) {
+  const touching the_scope(mine.folding_index, index_of(slot.handle));
   const bool kept = !slot.hidden && !stale(slot);  // may wait, and must not while readers wait for us
   if (kept && slot.of->limited) wait_for_revocation(*slot.of);
   changing now(mine);

@@ -51,6 +51,8 @@ struct thread_scopes {
   std::uint32_t sequence;  // odd: being changed
   std::uint32_t current_index;
   scope_slot* current;
+  // Scopes that the thread touches without being in them: see `touching`.
+  std::uint32_t crediting_index, folding_index;
   totals mark;              // net_totals() when the open difference was last added to the current slot
   totals excluded;          // events of this thread that were not the current scope's
   recent_accounts outside;  // the thread's own, while it is in a scope
@@ -63,7 +65,6 @@ struct thread_scopes {
   bool each_event;      // looked at by these two
   std::uint32_t spare;  // inside code that must not fail
   bool holding;         // leases must stay: a realloc may have to be undone
-  bool at_rest;         // the event only waits for the lock of scopes, or has it
   bool notifying;
   bool nested;    // of a signal handler that interrupted a booking: settled after each event
   bool borrowed;  // the current scope is the interrupted one
@@ -95,6 +96,22 @@ class changing {
 
  private:
   thread_scopes& of_;
+};
+
+// While a thread touches a scope that it is not in, which may have ended: it says so before it looks at the record, and
+// that is visible to whoever has marked the record since; pairs with the barrier in look_through_closed().
+class touching {
+ public:
+  touching(std::uint32_t& index, std::uint32_t scope) : index_(index) {
+    __atomic_store_n(&index_, scope, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  }
+  ~touching() { __atomic_store_n(&index_, 0u, __ATOMIC_RELEASE); }
+  touching(const touching&) = delete;
+  touching& operator=(const touching&) = delete;
+
+ private:
+  std::uint32_t& index_;
 };
 
 inline constexpr std::int64_t hold_back_of_scope_bytes = 32 * 1024;

@@ -123,7 +123,7 @@ void leave_scopes(books& own) {
   if (own.scopes == nullptr) return;
   switch_scope(own, 0);
   own.scopes->spare = 0;
-  own.scopes->holding = own.scopes->at_rest = own.scopes->notifying = own.scopes->nested = own.scopes->borrowed = false;
+  own.scopes->holding = own.scopes->notifying = own.scopes->nested = own.scopes->borrowed = false;
   own.scopes->interrupted_event = 0;
 }
 
@@ -146,7 +146,7 @@ void borrow_scope(books& nested, const books& outer) {
 
 void mend_scopes(books& own) {
   if (own.scopes == nullptr) return;
-  own.scopes->at_rest = false;
+  own.scopes->crediting_index = own.scopes->folding_index = 0;
   if (own.scopes->sequence % 2 != 0) ++own.scopes->sequence;
 }
 
