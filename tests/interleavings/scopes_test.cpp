@@ -268,6 +268,65 @@ TEST(interleavings, fold_with_all_slots_taken) {
   slots_used = some_slots;
 }
 
+// A thread with all slots taken gives up that of a closed scope, which is recycled and used again meanwhile: the new
+// one has nothing of it.
+TEST(interleavings, give_up_and_recycle) {
+  family f;
+  scope_handle fresh = 0;
+  the_world();
+  slots_used = 2;
+  explore({.begin =
+               [&] {
+                 f.begin();
+                 enter(0, f.child);
+                 give_back(0, allocate(0));
+                 enter(0, 0);
+                 the_world().watch(2);
+               },
+           .threads = {[&] {
+                         enter(0, f.other);
+                         enter(0, 0);
+                       },
+                       [&] {
+                         close(1, f.child);
+                         close(1, open(1, 0));
+                         fresh = open(1, 0);
+                       }},
+           .end =
+               [&] {
+                 scope_usage u{};
+                 MODEL_EXPECT(usage_of(fresh, false, u) && u.allocations == 0 && u.frees == 0);
+                 MODEL_EXPECT(record_at(index_of(fresh))->contributors == 0);
+                 f.end(1);
+               }},
+          100);
+  slots_used = some_slots;
+}
+
+// The last block of a closed scope is freed, and that is taken back, as when it cannot be made larger: the scope is
+// there.
+TEST(interleavings, take_back_and_recycle) {
+  family f;
+  std::uint32_t block = 0;
+  explore({.begin =
+               [&] {
+                 block = f.begin_with_a_last_block(0);
+                 the_world().watch(2);
+               },
+           .threads = {[&] {
+                         give_back_in_vain(0, block);
+                         scope_usage u{};
+                         MODEL_EXPECT(alive(f.child) && usage_of(f.child, true, u) && u.live_bytes == bytes);
+                         give_back(0, block);
+                       },
+                       [&] {
+                         close(1, open(1, 0));
+                         close(1, open(1, 0));
+                       }},
+           .end = [&] { f.end(1); }},
+          100);
+}
+
 // A thread with all slots taken frees the last block of a closed scope, which is recycled and used again meanwhile: the
 // new scope's budget knows nothing of it.
 TEST(interleavings, fold_directly_and_recycle) {

@@ -64,6 +64,7 @@ scope_handle current(std::size_t thread);
 std::uint32_t allocate(std::size_t thread);  // the block is its account
 std::uint32_t allocate_from(std::size_t thread, std::uint32_t stack);
 void give_back(std::size_t thread, std::uint32_t block);
+void give_back_in_vain(std::size_t thread, std::uint32_t block);  // as a realloc that fails
 void close(std::size_t thread, scope_handle which);
 scope_handle open(std::size_t thread, scope_handle parent);
 bool alive(scope_handle handle);

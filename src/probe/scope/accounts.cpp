@@ -120,7 +120,7 @@ HL_COLD std::uint32_t bind_another(books& own, scope_slot& slot, std::uint32_t n
   const stack_cut cut = is_walked ? own.stack.cut() : stack_cut::none;
   own_accounts& mine = own.scopes->accounts;
   const bool has_room = slot.place != 0 && (mine.table.has_room() || mine.table.grow()) && may_have_more(mine);
-  const bool nothing_shared = slot.of->first_account == 0 && shared.count() == 0;
+  const bool nothing_shared = __atomic_load_n(&slot.of->first_account, __ATOMIC_RELAXED) == 0 && shared.count() == 0;
   if (!has_room || !nothing_shared) return bind_shared(own, slot, node, path, cut, is_walked, has_room);
   const std::uint32_t account = make(*slot.of, node, path, cut, own.writer_id);
   return account != 0 ? bind_own(mine, slot, account, is_walked) : 0;
