@@ -80,8 +80,8 @@ heapledger_scope heapledger_scope_current(void) HEAPLEDGER_WEAK;
 
 /* Ends a scope: nobody can enter it any more. Threads that are in it stay, and what lives in it stays charged to it.
  * When its last block is freed it is recycled. Stale and closed handles are ignored. Runs the `destroy` functions of
- * scopes that were recycled. Cost: below a microsecond as a rule; takes a lock; looks through closed scopes now and
- * then. */
+ * scopes that were recycled. Cost: below a microsecond as a rule; looks through closed scopes now and then, for which
+ * it takes a lock. */
 void heapledger_scope_close(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 /* What the scope used; with its descendants, unless `alone` is not 0 (peak_bytes always has them). Exact while its
