@@ -252,5 +252,30 @@ TEST(scope_threads, leases) {
   outside.close(limited);
 }
 
+// A handler that interrupts an event forks: in the child the event goes on, and nothing is known of its accounts.
+TEST(scope_threads, an_event_outlives_its_books) {
+  const actor me(0);
+  books& own = *the_world().of[0];
+  constexpr std::uint32_t stacks = 3000;  // its table grows
+  for (const std::uint32_t first : {stacks, 1000u}) {
+    const scope_handle scope = me.open(0);
+    me.enter(scope);
+    for (std::uint32_t i = 0; i < first; ++i) me.free(me.allocate_from(i, 1), 1);
+    me.enter(0);
+    me.close(scope);
+    for (int i = 0; i < 200; ++i) me.close(me.open(0));  // it is recycled
+    me.enter(me.open(0));
+    for (std::uint32_t i = 0; i < 10; ++i) me.free(me.allocate_from(i, 1), 1);
+    me.event([&] {
+      reset_scopes(false);
+      for (std::uint32_t i = 0; i < 2 * stacks; ++i) account_cell_of_node(own, i + 1, i + 1);
+    });
+    me.enter(0);
+    for (books* each : the_world().of)
+      if (each->scopes != nullptr) *each->scopes = {};
+    own.forget_recent();
+  }
+}
+
 }  // namespace
 }  // namespace heapledger::probe

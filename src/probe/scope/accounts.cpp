@@ -60,11 +60,13 @@ void bind_in(binding_table& table, std::uint32_t& siblings, std::uint32_t accoun
 HL_COLD void take_back(own_accounts& mine) {
   std::uint32_t batch = __atomic_exchange_n(&mine.given_back, 0u, __ATOMIC_ACQUIRE);
   while (batch != 0) {
+    const scope_binding* of = known_binding(batch - 1);
+    if (HL_UNLIKELY(of == nullptr)) return;
     std::uint32_t at = batch;
-    batch = binding_of(batch - 1).batch;
-    while (at != 0) {
+    batch = of->batch;
+    while (at != 0 && HL_LIKELY((of = known_binding(at - 1)) != nullptr)) {
       const std::uint32_t account = at - 1;
-      at = binding_of(account).sibling;
+      at = of->sibling;
       mine.table.rebind(account, 0);
     }
   }

@@ -7,6 +7,7 @@
 namespace heapledger::probe {
 
 constinit scope_binding* binding_chunks[tag::account_limit >> binding_chunk_bits] = {};
+constinit scope_binding no_binding = {};
 
 namespace {
 
@@ -51,9 +52,13 @@ void binding_table::put(std::uint32_t account) {
 }
 
 void binding_table::take_out(std::uint32_t account) {
-  scope_binding& of = binding_of(account);
+  const scope_binding& of = binding_of(account);
   std::uint32_t* at = &home_of(of);
-  while (*at != 0 && *at != account + 1) at = &binding_of(*at - 1).next;
+  while (*at != 0 && *at != account + 1) {
+    scope_binding* const other = known_binding(*at - 1);
+    if (HL_UNLIKELY(other == nullptr)) return;
+    at = &other->next;
+  }
   if (*at != 0) *at = of.next;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
@@ -69,7 +74,9 @@ bool binding_table::grow() {
   for (std::uint32_t i = 0; i < old_count; ++i)
     for (std::uint32_t at = old[i]; at != 0;) {
       const std::uint32_t account = at - 1;
-      at = binding_of(account).next;
+      const scope_binding* const of = known_binding(account);
+      if (HL_UNLIKELY(of == nullptr)) break;
+      at = of->next;
       put(account);
     }
   if (old != nullptr) own_unmap(old, sizeof(std::uint32_t) * old_count);
@@ -80,8 +87,12 @@ std::uint32_t binding_table::some_free(std::uint32_t& hand) const {
   constexpr std::uint32_t patience = 8;
   for (std::uint32_t looked = 0; looked < patience; ++looked) {
     std::uint32_t at = buckets_[hand++ & ((1u << bits_) - 1)];
-    while (at != 0 && binding_of(at - 1).scope != 0) at = binding_of(at - 1).next;
-    if (at != 0) return at;
+    while (at != 0) {
+      const scope_binding* const of = known_binding(at - 1);
+      if (HL_UNLIKELY(of == nullptr)) return 0;
+      if (of->scope == 0) return at;
+      at = of->next;
+    }
   }
   return 0;
 }

@@ -28,8 +28,16 @@ HL_HOT std::uint32_t scope_of_account(std::uint32_t account) {
   return __atomic_load_n(&chunk[account & (binding_chunk_accounts - 1)].scope, __ATOMIC_ACQUIRE);
 }
 
+// nullptr: a handler that interrupted this event has forked, and all accounts are gone.
+inline scope_binding* known_binding(std::uint32_t account) {
+  scope_binding* const chunk = __atomic_load_n(&binding_chunks[account >> binding_chunk_bits], __ATOMIC_RELAXED);
+  return HL_UNLIKELY(chunk == nullptr) ? nullptr : &chunk[account & (binding_chunk_accounts - 1)];
+}
+// What is written there then is nobody's.
+HL_INTERNAL extern scope_binding no_binding;
 inline scope_binding& binding_of(std::uint32_t account) {
-  return binding_chunks[account >> binding_chunk_bits][account & (binding_chunk_accounts - 1)];
+  scope_binding* const known = known_binding(account);
+  return HL_UNLIKELY(known == nullptr) ? no_binding : *known;
 }
 // A binding for an account that was just made, bound to nothing. False: no memory.
 bool make_binding(std::uint32_t account);
@@ -91,9 +99,14 @@ class binding_table {
   template <class IsSame>
   std::uint32_t* place_of(std::uint32_t scope, std::uint32_t kind, std::uint64_t path, IsSame is_same) const {
     std::uint32_t* at = &bucket_of(scope, kind, path);
-    for (; *at != 0; at = &binding_of(*at - 1).next) {
-      const scope_binding& of = binding_of(*at - 1);
-      if (of.path == path && of.scope == scope && of.kind == kind && is_same(*at - 1)) break;
+    while (*at != 0) {
+      scope_binding* const of = known_binding(*at - 1);
+      if (HL_UNLIKELY(of == nullptr)) {
+        *at = 0;
+        break;
+      }
+      if (of->path == path && of->scope == scope && of->kind == kind && is_same(*at - 1)) break;
+      at = &of->next;
     }
     return at;
   }
