@@ -124,6 +124,13 @@ class Scopes(ScopesCase):
         self.assertLessEqual(many["profiler"]["accounts"], few["profiler"]["accounts"] + 1000)
         self.assert_scopes_balanced(many)
 
+    def test_a_crowd(self):
+        """Hundreds of threads, most of them stopped in the middle of something: scopes are recycled nevertheless."""
+        r = self.checked("scope_crowd", "requests").report
+        self.assert_scopes_balanced(r)
+        self.assertEqual(r["profiler"]["losses"], {})
+        self.assertLess(r["profiler"]["accounts"], 600_000)
+
     def test_profile(self):
         r = self.checked("scopes", "profile").report
         rows = {tuple(s["scope"]): s for s in r["scopes"]}

@@ -73,7 +73,7 @@ HL_COLD void take_back(own_accounts& mine) {
 }
 
 bool may_have_more(const own_accounts& mine) {
-  constexpr std::uint32_t of_all = 1u << 18, least = 512;
+  constexpr std::uint32_t of_all = 1u << 16, least = 256;
   const std::uint32_t count = mine.table.count();
   if (count >= most_own_accounts) return false;
   return count < least || count < of_all / (registered_books() + 1);
