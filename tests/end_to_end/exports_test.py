@@ -226,7 +226,7 @@ class Totals(Exports):
                              [report["totals"]["peak_bytes"], report["totals"]["live_bytes"]])
 
     def test_threads_that_are_not_known_are_several(self):
-        """Threads one after another share books, as many that are in scopes share accounts: no label says more than the
+        """Threads one after another share books, and hundreds in scopes share accounts: no label says more than the
         thread did."""
         code = ("import threading\n"
                 "for i in range(6):\n"

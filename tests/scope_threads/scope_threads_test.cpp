@@ -252,6 +252,16 @@ TEST(scope_threads, leases) {
   outside.close(limited);
 }
 
+TEST(scope_threads, a_table_without_memory_has_nothing) {
+  binding_table table;
+  std::uint32_t hand = 0;
+  const auto any = [](std::uint32_t) { return true; };
+  EXPECT_FALSE(table.has_room());
+  EXPECT_EQ(table.some_free(hand), 0u);
+  EXPECT_EQ(table.find(1, 1, 1, any), 0u);
+  EXPECT_EQ(table.take(1, 1, any), 0u);
+}
+
 // A handler that interrupts an event forks: in the child the event goes on, and nothing is known of its accounts.
 TEST(scope_threads, an_event_outlives_its_books) {
   const actor me(0);

@@ -35,15 +35,23 @@ void claim(std::uint32_t account, std::uint32_t owner) {
     if (__atomic_compare_exchange_n(&has, &known, known | owner, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
 }
 
+struct stack_wanted {
+  std::uint32_t node;
+  std::uint64_t path;
+  stack_cut cut;
+  bool is_walked;  // last: so its path means it now
+
+  bool operator()(std::uint32_t account) const { return same_stack(segment.account_keys[account].node, node); }
+};
+
 // An account that is bound to nothing and in no table.
-std::uint32_t make(const scope_record& record, std::uint32_t node, std::uint64_t path, stack_cut cut,
-                   std::uint32_t owner) {
-  const std::uint32_t account = add_scope_account({node, record.kind, 0, owner | wire::owner_in_scope, path}, cut);
+std::uint32_t make(const scope_record& record, const stack_wanted& stack, std::uint32_t owner) {
+  const std::uint32_t account =
+      add_scope_account({stack.node, record.kind, 0, owner | wire::owner_in_scope, stack.path}, stack.cut);
   return account != 0 && make_binding(account) ? account : 0;
 }
-std::uint32_t take_shared(const scope_record& record, std::uint32_t node, std::uint64_t path) {
-  const auto is_same = [node](std::uint32_t account) { return same_stack(segment.account_keys[account].node, node); };
-  const std::uint32_t waiting = shared.take(record.kind, path, is_same);
+std::uint32_t take_shared(const scope_record& record, const stack_wanted& stack) {
+  const std::uint32_t waiting = shared.take(record.kind, stack.path, stack);
   return waiting != 0 ? waiting - 1 : 0;
 }
 
@@ -95,21 +103,20 @@ std::uint32_t bind_own(own_accounts& mine, scope_slot& slot, std::uint32_t accou
 }
 
 // From those of all threads, or a new one.
-HL_COLD std::uint32_t bind_shared(books& own, scope_slot& slot, std::uint32_t node, std::uint64_t path, stack_cut cut,
-                                  bool is_walked, bool has_room) {
+HL_COLD std::uint32_t bind_shared(books& own, scope_slot& slot, const stack_wanted& stack, bool has_room) {
   scope_record& record = *slot.of;
   const inner_lock_guard held(shared_lock);
   if (!shared.has_room() && !shared.grow()) return 0;
-  const auto is_same = [node](std::uint32_t account) { return same_stack(segment.account_keys[account].node, node); };
   if (record.first_account != 0)
-    if (const std::uint32_t known = shared.find(record.index, record.kind, path, is_same); known != 0) return known - 1;
-  std::uint32_t account = take_shared(record, node, path);
+    if (const std::uint32_t known = shared.find(record.index, record.kind, stack.path, stack); known != 0)
+      return known - 1;
+  std::uint32_t account = take_shared(record, stack);
   if (account != 0)
     give_to(account, own.writer_id);
-  else if (account = make(record, node, path, cut, own.writer_id); account == 0)
+  else if (account = make(record, stack, own.writer_id); account == 0)
     return 0;
   if (has_room || (slot.place != 0 && exchange_own(own.scopes->accounts)))
-    return bind_own(own.scopes->accounts, slot, account, is_walked);
+    return bind_own(own.scopes->accounts, slot, account, stack.is_walked);
   bind_in(shared, record.first_account, account, record.index);
   return account;
 }
@@ -117,15 +124,14 @@ HL_COLD std::uint32_t bind_shared(books& own, scope_slot& slot, std::uint32_t no
 // The thread has none for the stack.
 HL_COLD std::uint32_t bind_another(books& own, scope_slot& slot, std::uint32_t node, std::uint64_t path) {
   const signals_blocked quiet;
-  const bool is_walked = node == walked_last;
-  if (is_walked) node = own.stack.node();
-  const stack_cut cut = is_walked ? own.stack.cut() : stack_cut::none;
+  const stack_wanted stack = node == walked_last ? stack_wanted{own.stack.node(), path, own.stack.cut(), true}
+                                                 : stack_wanted{node, path, stack_cut::none, false};
   own_accounts& mine = own.scopes->accounts;
   const bool has_room = slot.place != 0 && (mine.table.has_room() || mine.table.grow()) && may_have_more(mine);
   const bool nothing_shared = __atomic_load_n(&slot.of->first_account, __ATOMIC_RELAXED) == 0 && shared.count() == 0;
-  if (!has_room || !nothing_shared) return bind_shared(own, slot, node, path, cut, is_walked, has_room);
-  const std::uint32_t account = make(*slot.of, node, path, cut, own.writer_id);
-  return account != 0 ? bind_own(mine, slot, account, is_walked) : 0;
+  if (!has_room || !nothing_shared) return bind_shared(own, slot, stack, has_room);
+  const std::uint32_t account = make(*slot.of, stack, own.writer_id);
+  return account != 0 ? bind_own(mine, slot, account, stack.is_walked) : 0;
 }
 
 // What the thread has for the stack: bound to the scope, or now bound to it. 0: nothing.
@@ -179,8 +185,9 @@ std::uint32_t bind_base_account(scope_record& record) {
     __atomic_store_n(&binding_of(record.base_account).scope, 0, __ATOMIC_RELAXED);
     shared.add(record.base_account);
   }
-  std::uint32_t account = take_shared(record, 0, 0);
-  if (account == 0 && (account = make(record, 0, 0, stack_cut::none, 0)) == 0) return record.base_account = 0;
+  constexpr stack_wanted none{0, 0, stack_cut::none, false};
+  std::uint32_t account = take_shared(record, none);
+  if (account == 0 && (account = make(record, none, 0)) == 0) return record.base_account = 0;
   __atomic_store_n(&binding_of(account).scope, record.index, __ATOMIC_RELEASE);
   return record.base_account = account;
 }

@@ -84,6 +84,7 @@ bool binding_table::grow() {
 }
 
 std::uint32_t binding_table::some_free(std::uint32_t& hand) const {
+  if (buckets_ == nullptr) return 0;
   constexpr std::uint32_t patience = 8;
   for (std::uint32_t looked = 0; looked < patience; ++looked) {
     std::uint32_t at = buckets_[hand++ & ((1u << bits_) - 1)];
