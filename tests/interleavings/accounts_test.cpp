@@ -11,7 +11,7 @@ struct kind {
   scope_handle parent = 0;
   void begin() {
     the_world().begin();
-    parent = open_scope("parent", 6, 0, no_budget);
+    parent = make("parent");
   }
   scope_handle open_one(std::size_t thread) const { return open(thread, parent); }
   // A scope of the kind, from begin to end, with a block of each stack.
@@ -28,7 +28,7 @@ struct kind {
     close(thread, scope);
   }
   void end(std::uint64_t allocations) const {
-    for (int i = 0; i < 2; ++i) close_scope(open_scope("last", 4, 0, no_budget));
+    for (int i = 0; i < 2; ++i) close(0, make("last"));
     scope_usage u{};
     MODEL_EXPECT(usage_of(parent, false, u));
     MODEL_EXPECT(u.allocations == allocations && u.frees == allocations && u.live_bytes == 0);
@@ -75,7 +75,7 @@ TEST(interleavings, bind_in_one_scope) {
                [&] {
                  k.begin();
                  k.use(0, k.open_one(0));
-                 close_scope(open_scope("last", 4, 0, no_budget));
+                 close(0, make("last"));
                  scope = k.open_one(0);
                  the_world().watch(2);
                },

@@ -70,7 +70,7 @@ class world {
 
 TEST(interleavings, a_handlers_books_leave_no_peak_to_the_next_scope) {
   const world w;
-  const scope_handle first = open_scope("first", 5, 0, no_budget);
+  const scope_handle first = open_scope(*w.thread, "first", 5, 0, no_budget);
   w.enter(first);
   constexpr std::size_t bytes = 1000;
   std::uint32_t block = 0;
@@ -92,8 +92,8 @@ TEST(interleavings, a_handlers_books_leave_no_peak_to_the_next_scope) {
     book_free(*w.thread, block, &nowhere, bytes);
   }
   w.enter(0);
-  close_scope(first);
-  const scope_handle second = open_scope("second", 6, 0, no_budget);
+  close_scope(*w.thread, first);
+  const scope_handle second = open_scope(*w.thread, "first", 5, 0, no_budget);
   ASSERT_EQ(index_of(first), index_of(second));
   w.enter(second);
   w.handle([&] { EXPECT_EQ(w.handlers_scope(), second); });
@@ -103,8 +103,9 @@ TEST(interleavings, a_handlers_books_leave_no_peak_to_the_next_scope) {
 
 TEST(interleavings, a_handler_that_entered_a_scope_itself_leaves_nothing_to_the_next_handler) {
   const world w;
-  const scope_handle first = open_scope("first", 5, 0, no_budget), second = open_scope("second", 6, 0, no_budget),
-                     own = open_scope("own", 3, 0, no_budget);
+  const scope_handle first = open_scope(*w.thread, "first", 5, 0, no_budget),
+                     second = open_scope(*w.thread, "second", 6, 0, no_budget),
+                     own = open_scope(*w.thread, "own", 3, 0, no_budget);
   w.enter(first);
   w.handle([&] {
     w.enter_in_handler(own);
@@ -113,7 +114,7 @@ TEST(interleavings, a_handler_that_entered_a_scope_itself_leaves_nothing_to_the_
     w.handle_more([&] { EXPECT_EQ(w.handlers_scope(), first); });
   });
   w.enter(second);
-  close_scope(first);
+  close_scope(*w.thread, first);
   EXPECT_FALSE(names(first, load_life(*record_at(index_of(first))))) << "kept by books of a handler that returned";
   w.handle([&] {
     EXPECT_EQ(w.handlers_scope(), second);

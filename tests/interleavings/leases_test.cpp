@@ -29,7 +29,7 @@ TEST(interleavings, leases) {
   explore({.begin =
                [&] {
                  the_world().begin();
-                 limited = open_scope("limited", 7, 0, limited_budget);
+                 limited = make("limited", 0, limited_budget);
                  held = 0;
                  enter(0, limited);
                  for (std::uint32_t& each : first)
@@ -84,7 +84,7 @@ TEST(interleavings, the_last_block_in_two_leases) {
   explore({.begin =
                [&] {
                  the_world().begin();
-                 limited = open_scope("limited", 7, 0, limited_budget);
+                 limited = make("limited", 0, limited_budget);
                  held = 0;
                  got[0] = got[1] = false;
                  for (std::size_t thread = 0; thread < 3; ++thread) enter(thread, limited);

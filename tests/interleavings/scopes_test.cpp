@@ -9,12 +9,13 @@ namespace heapledger::probe {
 namespace {
 
 struct family {
-  scope_handle parent, child, other;
+  scope_handle parent, uncle, child, other;
   void begin() {
     the_world().begin();
-    parent = open_scope("parent", 6, 0, no_budget);
-    child = open_scope("child", 5, parent, no_budget);
-    other = open_scope("other", 5, 0, no_budget);
+    parent = make("parent");
+    uncle = make("parent");
+    child = make("child", parent);
+    other = make("other");
   }
   // The child is closed, and a block of it lives.
   std::uint32_t begin_with_a_last_block(std::size_t thread) {
@@ -25,9 +26,13 @@ struct family {
     close(thread, child);
     return block;
   }
+  // A scope of the child's kind: it gets the child's record, if that is free.
+  scope_handle open_another(std::size_t thread, const scope_budget& budget = no_budget) const {
+    return open(thread, uncle, "child", budget);
+  }
   // All that was closed and has nothing left is gone after two more looks, and its parent has its books.
   void end(std::uint64_t allocations_of_child) {
-    for (int i = 0; i < 2; ++i) close_scope(open_scope("last", 4, 0, no_budget));
+    for (int i = 0; i < 2; ++i) close(0, make("last"));
     scope_usage u{};
     MODEL_EXPECT(!alive(child));
     MODEL_EXPECT(usage_of(parent, false, u));
@@ -71,7 +76,7 @@ TEST(interleavings, open_and_close_the_parent) {
   explore({.begin =
                [&] {
                  the_world().begin();
-                 parent = open_scope("parent", 6, 0, no_budget);
+                 parent = make("parent");
                  fresh = 0;
                  the_world().watch(2);
                },
@@ -79,10 +84,11 @@ TEST(interleavings, open_and_close_the_parent) {
                        [&] {
                          close(1, parent);
                          close(1, open(1, 0));
-                         fresh = open(1, 0);
+                         fresh = open(1, 0, "parent");
                        }},
            .end =
                [&] {
+                 close(0, make("last"));
                  const scope_record* above = record_at(index_of(child))->parent;
                  MODEL_EXPECT(above == nullptr || names(parent, load_life(*above)));
                  enter(0, child);
@@ -91,6 +97,75 @@ TEST(interleavings, open_and_close_the_parent) {
                  scope_usage u{};
                  MODEL_EXPECT(usage_of(fresh, false, u) && u.allocations == 0);
                  MODEL_EXPECT(alive(parent) == (above != nullptr));
+               }},
+          100);
+}
+
+// Two threads make children of a kind that is new, while one of them closes its own and adds up what the family did.
+TEST(interleavings, open_beside_another) {
+  scope_handle parent = 0, children[2];
+  const auto use = [&](std::size_t thread) {
+    children[thread] = open(thread, parent, "new");
+    enter(thread, children[thread]);
+    const std::uint32_t block = allocate(thread);
+    MODEL_EXPECT(scope_of_account(block) == index_of(children[thread]));
+    give_back(thread, block);
+    enter(thread, 0);
+  };
+  explore({.begin =
+               [&] {
+                 the_world().begin();
+                 parent = make("parent");
+                 the_world().watch(2);
+               },
+           .threads = {[&] { use(0); },
+                       [&] {
+                         use(1);
+                         close(1, children[1]);
+                         scope_usage u{};
+                         MODEL_EXPECT(usage_of(parent, false, u) && u.allocations >= 1 && u.allocations <= 2);
+                       }},
+           .end =
+               [&] {
+                 const scope_record &left = *record_at(index_of(children[0])),
+                                    &gone = *record_at(index_of(children[1]));
+                 MODEL_EXPECT(alive(children[0]) && left.kind == gone.kind);
+                 MODEL_EXPECT(segment.scopes[left.kind].opened == 2 && segment.scopes[left.kind].closed == 1);
+                 scope_usage u{};
+                 MODEL_EXPECT(usage_of(parent, false, u) && u.allocations == 2 && u.live_bytes == 0);
+                 close(0, children[0]);
+                 for (int i = 0; i < 2; ++i) close(0, make("last"));
+                 MODEL_EXPECT(!alive(children[0]) && !alive(children[1]));
+                 MODEL_EXPECT(usage_of(parent, false, u) && u.allocations == 2 && u.frees == 2);
+               }},
+          1000);
+}
+
+// A thread takes a free record while another takes it and the next one, and puts the first one back.
+TEST(interleavings, open_what_is_free_again) {
+  scope_handle mine = 0, others[2];
+  explore({.begin =
+               [&] {
+                 the_world().begin();
+                 const scope_handle a = make("scope"), b = make("scope");
+                 close(0, a);
+                 close(0, b);
+                 close(0, make("last"));
+                 MODEL_EXPECT(!alive(a) && !alive(b));
+                 the_world().watch(2);
+               },
+           .threads = {[&] { mine = open(0, 0); },
+                       [&] {
+                         others[0] = open(1, 0);
+                         others[1] = open(1, 0);
+                         close(1, others[0]);
+                       }},
+           .end =
+               [&] {
+                 const scope_handle next = make("scope");
+                 for (const scope_handle each : {mine, others[1]})
+                   MODEL_EXPECT(alive(each) && index_of(each) != index_of(next));
+                 MODEL_EXPECT(index_of(mine) != index_of(others[1]));
                }},
           100);
 }
@@ -144,7 +219,7 @@ TEST(interleavings, free_and_recycle) {
                        },
                        [&] {
                          close(1, open(1, 0));
-                         fresh = open(1, 0);
+                         fresh = f.open_another(1);
                          enter(1, fresh);
                          MODEL_EXPECT(current(1) == fresh);
                          const std::uint32_t mine = allocate(1);
@@ -177,7 +252,7 @@ TEST(interleavings, free_and_leave_no_peak) {
            .threads = {[&] { give_back(0, block); },
                        [&] {
                          close(1, open(1, 0));
-                         fresh = open(1, 0);
+                         fresh = f.open_another(1);
                        }},
            .end =
                [&] {
@@ -290,7 +365,7 @@ TEST(interleavings, give_up_and_recycle) {
                        [&] {
                          close(1, f.child);
                          close(1, open(1, 0));
-                         fresh = open(1, 0);
+                         fresh = f.open_another(1);
                        }},
            .end =
                [&] {
@@ -348,8 +423,7 @@ TEST(interleavings, fold_directly_and_recycle) {
                        },
                        [&] {
                          close(0, open(0, 0));
-                         const event now(0);
-                         fresh = open_scope("fresh", 5, 0, limited_budget);
+                         fresh = f.open_another(0, limited_budget);
                        }},
            .end =
                [&] {

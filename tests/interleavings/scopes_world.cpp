@@ -62,7 +62,7 @@ void world::begin() {
   segment.header->peak_bytes = segment.header->live_bytes = 0;
   scope_record* none = record_at(1);
   if (none != nullptr) throw std::runtime_error("scopes were not reset");
-  close_scope(open_scope("first", 5, 0, no_budget));  // the next close looks through
+  close_scope(*the_world().of[0], make("first"));  // the next close looks through
 }
 
 world& the_world() {
@@ -109,11 +109,14 @@ void give_back_in_vain(std::size_t thread, std::uint32_t block) {
 }
 void close(std::size_t thread, scope_handle which) {
   const event now(thread);
-  close_scope(which);
+  close_scope(*now, which);
 }
-scope_handle open(std::size_t thread, scope_handle parent) {
+scope_handle open(std::size_t thread, scope_handle parent, std::string_view name, const scope_budget& budget) {
   const event now(thread);
-  return open_scope("scope", 5, parent, no_budget);
+  return open_scope(*now, name.data(), name.size(), parent, budget);
+}
+scope_handle make(std::string_view name, scope_handle parent, const scope_budget& budget) {
+  return open_scope(*the_world().of[0], name.data(), name.size(), parent, budget);
 }
 bool alive(scope_handle handle) {
   return names(handle, __atomic_load_n(&record_at(index_of(handle))->life, __ATOMIC_RELAXED));

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "explorer.hpp"
 #include "probe/account/cells.hpp"
@@ -28,7 +29,8 @@ class world {
   void watch(std::size_t threads) {
     for (std::size_t i = 0; i < threads; ++i) {
       const thread_scopes& each = *of[i]->scopes;
-      model::watch(i, {&each.current_index, &each.crediting_index, &each.folding_index}, &each.sequence);
+      model::watch(i, {&each.current_index, &each.crediting_index, &each.folding_index, &each.opening_index},
+                   &each.sequence);
     }
   }
 
@@ -65,8 +67,11 @@ std::uint32_t allocate(std::size_t thread);  // the block is its account
 std::uint32_t allocate_from(std::size_t thread, std::uint32_t stack);
 void give_back(std::size_t thread, std::uint32_t block);
 void give_back_in_vain(std::size_t thread, std::uint32_t block);  // as a realloc that fails
+// Before the threads begin, and after they ended.
+scope_handle make(std::string_view name, scope_handle parent = 0, const scope_budget& budget = no_budget);
 void close(std::size_t thread, scope_handle which);
-scope_handle open(std::size_t thread, scope_handle parent);
+scope_handle open(std::size_t thread, scope_handle parent, std::string_view name = "scope",
+                  const scope_budget& budget = no_budget);
 bool alive(scope_handle handle);
 // As the hooks do it: within the thread's leases, or asked for. 0 where it is refused.
 std::uint32_t allocate_if_admitted(std::size_t thread, std::size_t size);

@@ -67,10 +67,10 @@ class actor {
     return f();
   }
   scope_handle open(scope_handle parent, const scope_budget& budget = no_budget) const {
-    return event([&] { return open_scope("scope", 5, parent, budget); });
+    return event([&] { return open_scope(own_, "scope", 5, parent, budget); });
   }
   void close(scope_handle which) const {
-    event([&] { close_scope(which); });
+    event([&] { close_scope(own_, which); });
   }
   scope_handle current() const { return own_.scopes->current != nullptr ? own_.scopes->current->handle : 0; }
   void enter(scope_handle to) const {

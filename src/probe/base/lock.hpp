@@ -20,9 +20,12 @@ struct signals_blocked {
 };
 
 // For where signals are blocked already. 0 free, 1 held, 2 held and waited for. The word may live in the segment.
-inline void lock_word(std::uint32_t& word) {
+inline bool try_lock_word(std::uint32_t& word) {
   std::uint32_t free = 0;
-  if (__atomic_compare_exchange_n(&word, &free, 1u, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+  return __atomic_compare_exchange_n(&word, &free, 1u, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+inline void lock_word(std::uint32_t& word) {
+  if (try_lock_word(word)) return;
   while (__atomic_exchange_n(&word, 2u, __ATOMIC_ACQUIRE) != 0)
     sys::call(__NR_futex, sys::word(&word), 128 /* FUTEX_WAIT_PRIVATE */, 2);
 }

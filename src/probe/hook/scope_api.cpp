@@ -54,7 +54,7 @@ HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t
   if (limits.fail) prepare_refusals();
   destroy_remains();
   const booking event(__builtin_dwarf_cfa());
-  return event ? open_scope(name, name_bytes, parent, limits) : 0;
+  return event ? open_scope(*event, name, name_bytes, parent, limits) : 0;
 }
 
 HL_EXPORT heapledger_scope heapledger_scope_enter(heapledger_scope scope) {
@@ -82,7 +82,7 @@ HL_EXPORT heapledger_scope heapledger_scope_current(void) {
 HL_EXPORT void heapledger_scope_close(heapledger_scope scope) {
   {
     const booking event(__builtin_dwarf_cfa());
-    if (event) close_scope(scope);
+    if (event) close_scope(*event, scope);
   }
   destroy_remains();
 }
@@ -100,7 +100,7 @@ HL_EXPORT int heapledger_scope_state(heapledger_scope scope) {
   if (!event) return HEAPLEDGER_GONE;
   const scope_record* record = record_at(index_of(scope));
   if (record == nullptr) return HEAPLEDGER_GONE;
-  const std::uint64_t life = settled_life(*record);
+  const std::uint64_t life = settled_life(*record, scope);
   if (!names(scope, life)) return HEAPLEDGER_GONE;
   return state_of(life) == scope_state::open ? HEAPLEDGER_OPEN : HEAPLEDGER_CLOSED;
 }

@@ -179,7 +179,7 @@ std::uint32_t bind_met(books& own, scope_slot& slot, std::uint64_t path) {
 
 std::uint32_t bind_base_account(scope_record& record) {
   if (record.base_account != 0 && binding_of(record.base_account).kind == record.kind) return record.base_account;
-  const inner_lock_guard held(shared_lock);
+  const lock_guard held(shared_lock);
   if (!shared.has_room() && !shared.grow()) return 0;
   if (record.base_account != 0) {
     __atomic_store_n(&binding_of(record.base_account).scope, 0, __ATOMIC_RELAXED);

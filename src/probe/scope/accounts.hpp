@@ -29,9 +29,9 @@ std::uint32_t bind_account(books& own, scope_slot& slot, std::uint32_t node, std
 // The same of a stack that need not be the one walked last; 0: the thread has none for it.
 std::uint32_t bind_met(books& own, scope_slot& slot, std::uint64_t path);
 
-// That of no stack, which a scope has when it begins; with the lock of scopes held, as below. 0: there is no room.
+// That of no stack, which a scope has when it begins. 0: there is no room.
 std::uint32_t bind_base_account(scope_record& record);
-// The scope ended, and nothing of it lives: its accounts wait for the next of its kind.
+// The scope ended, and nothing of it lives: its accounts wait for the next of its kind. With the lock of scopes held.
 void unbind_accounts(scope_record& record);
 void reset_bindings(bool unmap);
 

@@ -45,7 +45,7 @@ void book_elsewhere(books& own, std::uint32_t account, std::uint32_t scope, std:
   }
   const touching the_scope(mine.crediting_index, scope);
   scope_record* record = record_at(scope);
-  const std::uint64_t life = record != nullptr ? settled_life(*record) : 0;
+  const std::uint64_t life = record != nullptr ? settled_life(*record, handle_of(*record, load_life(*record))) : 0;
   note_freer(own, segment.account_keys[account].scope, state_of(life) == scope_state::closed, bytes, sign);
   if (record == nullptr) return;
   const scope_handle handle = handle_of(*record, life);

@@ -89,12 +89,15 @@ struct alignas(64) scope_record {
   alignas(64) totals folded;  // of slots that were given up
   totals below;               // of descendants that were recycled
 
+  alignas(64) scope_record* arrived;  // scopes made below it, pushed without the lock
+  std::uint32_t next_free;            // index; 0: the last
+
   // Under the lock.
-  alignas(64) scope_record* first_child;
+  scope_record* first_child;
   scope_record* next_sibling;
   scope_record* previous_sibling;
   std::uint32_t holds;          // hold_scope() without release_scope()
-  scope_record* next;           // in the list of closed, finished or free records
+  scope_record* next;           // in the list of closed or finished records
   std::uint32_t first_account;  // + 1, of those that no thread bound of its own
   std::uint32_t seen_touched;   // in which look through the closed a thread touched it
   std::uint32_t threshold_count;
@@ -129,8 +132,8 @@ inline std::uint32_t index_of(scope_handle handle) {
 inline bool names(scope_handle handle, std::uint64_t life) {
   return (handle ^ life) >> 32 == 0 && state_of(life) != scope_state::unused;
 }
-// The record's life once nobody is about to retire it.
-std::uint64_t settled_life(const scope_record& record);
+// The record's life once nobody is about to retire what the handle names.
+std::uint64_t settled_life(const scope_record& record, scope_handle handle);
 
 // nullptr where no such record was ever made.
 scope_record* record_at(std::uint32_t index);
@@ -141,9 +144,11 @@ struct scope_budget {
   bool fail;
 };
 
-// 0 when there is no room, which is counted; the scope's work is then its parent's.
-scope_handle open_scope(const char* name, std::size_t name_bytes, scope_handle parent, const scope_budget& budget);
-void close_scope(scope_handle handle);
+// 0 when there is no room, which is counted; the scope's work is then its parent's. `own` is taken. Takes no lock where
+// a scope of the kind was recycled.
+scope_handle open_scope(books& own, const char* name, std::size_t name_bytes, scope_handle parent,
+                        const scope_budget& budget);
+void close_scope(books& own, scope_handle handle);
 // The nearest ancestor of the scope that is open, or the scope itself; 0 is the process.
 scope_handle nearest_open(scope_handle handle);
 

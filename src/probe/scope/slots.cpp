@@ -32,7 +32,7 @@ void note_peak(scope_record& record, std::int64_t bytes) {
 }
 
 bool stale(const scope_slot& slot) {
-  return !names(slot.handle, settled_life(*slot.of));
+  return !names(slot.handle, settled_life(*slot.of, slot.handle));
 }
 
 void unlink(thread_scopes& mine, scope_slot& slot) {

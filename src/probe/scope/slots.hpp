@@ -52,7 +52,7 @@ struct thread_scopes {
   std::uint32_t current_index;
   scope_slot* current;
   // Scopes that the thread touches without being in them: see `touching`.
-  std::uint32_t crediting_index, folding_index;
+  std::uint32_t crediting_index, folding_index, opening_index;
   totals mark;              // net_totals() when the open difference was last added to the current slot
   totals excluded;          // events of this thread that were not the current scope's
   recent_accounts outside;  // the thread's own, while it is in a scope
@@ -72,6 +72,8 @@ struct thread_scopes {
   scope_handle interrupted_scope;
   refusal last_refusal;
   own_accounts accounts;
+  scope_record* closed;            // by this thread, until somebody looks through them
+  std::uint32_t closed_uncounted;  // of these, not yet in the count of all
   std::uint32_t hand;
   std::uint16_t buckets[bucket_count];  // slot + 1
   known_account known[1u << set_bits][set_accounts];

@@ -19,7 +19,7 @@ template <way Way>
 scope_handle nearest(scope_handle handle) {
   if constexpr (Way == way::back) {
     const scope_record* record = record_at(index_of(handle));
-    if (record != nullptr && admits<Way>(handle, settled_life(*record))) return handle;
+    if (record != nullptr && admits<Way>(handle, settled_life(*record, handle))) return handle;
   }
   return nearest_open(handle);
 }
@@ -146,7 +146,7 @@ void borrow_scope(books& nested, const books& outer) {
 
 void mend_scopes(books& own) {
   if (own.scopes == nullptr) return;
-  own.scopes->crediting_index = own.scopes->folding_index = 0;
+  own.scopes->crediting_index = own.scopes->folding_index = own.scopes->opening_index = 0;
   if (own.scopes->sequence % 2 != 0) ++own.scopes->sequence;
 }
 

@@ -2,6 +2,7 @@
 
 #include "probe/account/registry.hpp"
 #include "probe/base/lock.hpp"
+#include "probe/scope/children.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -120,13 +121,13 @@ std::int64_t peak_of(const scope_record& record, scope_handle handle) {
   return highest > known ? highest : known;
 }
 
-void add_usage(const scope_record& record, scope_handle handle, bool alone, totals& sum) {
+void add_usage(scope_record& record, scope_handle handle, bool alone, totals& sum) {
   totals did;
   for (unsigned tried = 0; tried < patience && !sum_of_threads(record, handle, did); ++tried) sys::yield();
   sum += did;
   if (alone) return;
   sum += record.below;
-  for (const scope_record* child = record.first_child; child != nullptr; child = child->next_sibling)
+  for (scope_record* child = first_child_of(record); child != nullptr; child = child->next_sibling)
     add_usage(*child, handle_of(*child, load_life(*child)), false, sum);
 }
 
@@ -169,7 +170,7 @@ bool usage_of(scope_handle handle, bool alone, scope_usage& out) {
     usage_of_process(out);
   } else {
     lock_guard held(scopes_lock);
-    const scope_record* record = record_at(index_of(handle));
+    scope_record* record = record_at(index_of(handle));
     if (record == nullptr || !names(handle, load_life(*record))) return false;
     totals sum{};
     add_usage(*record, handle, alone, sum);

@@ -1,0 +1,46 @@
+#include "probe/scope/children.hpp"
+
+namespace heapledger::probe {
+namespace {
+
+void put_first(scope_record& parent, scope_record& child) {
+  child.next_sibling = parent.first_child;
+  child.previous_sibling = nullptr;
+  if (child.next_sibling != nullptr) child.next_sibling->previous_sibling = &child;
+  parent.first_child = &child;
+}
+
+}  // namespace
+
+void arrive_at_parent(scope_record& child) {
+  if (child.parent == nullptr) return;
+  scope_record*& arrived = child.parent->arrived;
+  scope_record* first = __atomic_load_n(&arrived, __ATOMIC_RELAXED);
+  do {
+    child.next_sibling = first;
+  } while (!__atomic_compare_exchange_n(&arrived, &first, &child, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+scope_record* first_child_of(scope_record& parent) {
+  if (__atomic_load_n(&parent.arrived, __ATOMIC_RELAXED) != nullptr) {
+    scope_record* child = __atomic_exchange_n(&parent.arrived, nullptr, __ATOMIC_ACQUIRE);
+    while (child != nullptr) {
+      scope_record* const next = child->next_sibling;
+      put_first(parent, *child);
+      child = next;
+    }
+  }
+  return parent.first_child;
+}
+
+void leave_parent(scope_record& child) {
+  if (child.parent == nullptr) return;
+  first_child_of(*child.parent);  // it may have arrived just now
+  if (child.previous_sibling != nullptr)
+    child.previous_sibling->next_sibling = child.next_sibling;
+  else
+    child.parent->first_child = child.next_sibling;
+  if (child.next_sibling != nullptr) child.next_sibling->previous_sibling = child.previous_sibling;
+}
+
+}  // namespace heapledger::probe

@@ -1,0 +1,19 @@
+// Where the records of scopes are, and those that are free. A record never moves, and its memory is never given back.
+#pragma once
+
+#include "probe/scope/scope.hpp"
+
+namespace heapledger::probe {
+
+inline constexpr std::uint64_t one_generation = std::uint64_t{1} << 32;
+inline std::uint64_t life_of(std::uint64_t generation, scope_state state) {
+  return (generation & ~(one_generation - 1)) | static_cast<std::uint64_t>(state);
+}
+
+// A free one, of a scope of that kind before if there is one: so it has the account of no stack already. Takes a lock
+// only where memory is needed or the free ones are of other kinds. nullptr: there is no room.
+scope_record* take_record(std::uint32_t kind);
+void put_back(scope_record& record);
+void reset_records(bool unmap);
+
+}  // namespace heapledger::probe
