@@ -62,7 +62,7 @@ int heapledger_active(void) HEAPLEDGER_WEAK;
 /* Makes a scope below `parent`, or below its nearest open ancestor. `name` (at most 255 bytes of it, copied) says what
  * kind of work it is: in profiles, scopes of one name below parents of one name are one. `budget` may be NULL. 0 when
  * there is no room: what would be charged to the scope is then charged to the parent, and the profile counts it as a
- * loss. Close it when the work is done. Cost: below a microsecond; takes a lock. */
+ * loss. Close it when the work is done. Cost: some hundred ns; no lock, as a rule. */
 heapledger_scope heapledger_scope_create(const char* name, size_t name_bytes, heapledger_scope parent,
                                          const heapledger_budget* budget) HEAPLEDGER_WEAK;
 
@@ -96,13 +96,13 @@ enum { HEAPLEDGER_GONE = 0, HEAPLEDGER_OPEN = 1, HEAPLEDGER_CLOSED = 2 };
 int heapledger_scope_state(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 /* Copies the name, cut and NUL-terminated as snprintf does; returns its length. "" for the process and stale handles.
- * Cost: takes a lock. */
+ * Cost: some ten ns. */
 size_t heapledger_scope_name(heapledger_scope scope, char* out, size_t capacity) HEAPLEDGER_WEAK;
 
-/* The budget that the scope was made with; 1, or 0 for a stale handle. Cost: takes a lock. */
+/* The budget that the scope was made with; 1, or 0 for a stale handle. Cost: some ns. */
 int heapledger_scope_limits(heapledger_scope scope, heapledger_budget* out) HEAPLEDGER_WEAK;
 
-/* The scope that it was made below; 0 is the process, also for a stale handle. Cost: takes a lock. */
+/* The scope that it was made below; 0 is the process, also for a stale handle. Cost: some ns. */
 heapledger_scope heapledger_scope_parent(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 enum { HEAPLEDGER_THRESHOLD = 1, HEAPLEDGER_EXCEEDED = 2 };
@@ -122,8 +122,8 @@ typedef void (*heapledger_notify)(void* user, const heapledger_notice* notice);
 /* Attaches the one thing that may hang on a scope: `user`, with what to call when something happens, and what to call
  * with it once the scope was recycled (from a later create or close, in any thread). Returns what hangs on it: `user`,
  * or what was there before, which stays; NULL for a stale handle. With `user` NULL it only asks. The functions' library
- * must stay loaded. Who uses what it returned holds the scope meanwhile: another thread may close it. Cost: takes a
- * lock. */
+ * must stay loaded. Who uses what it returned holds the scope meanwhile: another thread may close it. Cost: some ns; to
+ * attach takes a lock. */
 void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_notify notify,
                               void (*destroy)(void* user)) HEAPLEDGER_WEAK;
 
@@ -134,9 +134,15 @@ void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_not
 void* heapledger_scope_attach_as(heapledger_scope scope, uint64_t kind, void* user, heapledger_notify notify,
                                  void (*destroy)(void* user)) HEAPLEDGER_WEAK;
 
+/* heapledger_scope_create() and heapledger_scope_attach_as() at once: no lock is taken for it. Where it returns 0
+ * nothing is attached. */
+heapledger_scope heapledger_scope_create_with(const char* name, size_t name_bytes, heapledger_scope parent,
+                                              const heapledger_budget* budget, uint64_t kind, void* user,
+                                              heapledger_notify notify, void (*destroy)(void* user)) HEAPLEDGER_WEAK;
+
 /* Between these two a scope is not recycled, closed or not, and neither are those above it: what hangs on them stays. 0
  * for a stale handle, which is not to be released. They nest. While a notify function runs its scope is held. Cost:
- * takes a lock. */
+ * some ten ns. */
 int heapledger_scope_hold(heapledger_scope scope) HEAPLEDGER_WEAK;
 void heapledger_scope_release(heapledger_scope scope) HEAPLEDGER_WEAK;
 

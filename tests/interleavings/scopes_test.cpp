@@ -170,6 +170,73 @@ TEST(interleavings, open_what_is_free_again) {
           100);
 }
 
+// A thread looks at a scope, and holds it, while another closes and recycles it: it is there as long as it is in hand
+// or held, or it was gone before.
+TEST(interleavings, hold_and_recycle) {
+  family f;
+  scope_handle fresh = 0;
+  explore({.begin =
+               [&] {
+                 f.begin();
+                 fresh = 0;
+                 the_world().watch(2);
+               },
+           .threads = {[&] {
+                         const event now(0);
+                         {
+                           const in_hand scope(*(*now).scopes, f.child);
+                           MODEL_EXPECT(!scope || (alive(f.child) && scope->parent == record_at(index_of(f.parent))));
+                           MODEL_EXPECT(!scope || alive(f.child));
+                         }
+                         if (!hold_scope(*now, f.child)) return;
+                         MODEL_EXPECT(alive(f.child));
+                         release_scope(f.child);
+                       },
+                       [&] {
+                         close(1, f.child);
+                         close(1, open(1, 0));
+                         fresh = f.open_another(1);
+                       }},
+           .end =
+               [&] {
+                 MODEL_EXPECT(record_at(index_of(fresh))->holds == 0);
+                 f.end(0);
+               }},
+          100);
+}
+
+// Scopes on which something hangs are recycled while two threads take what is to be destroyed: each once.
+TEST(interleavings, destroy_once) {
+  int users[2] = {};
+  unsigned destroyed[2] = {};
+  const auto destroy_remains = [&](std::size_t thread) {
+    const event now(thread);
+    for (scope_remains left; take_remains(left);) ++destroyed[static_cast<int*>(left.user) - users];
+  };
+  explore({.begin =
+               [&] {
+                 the_world().begin();
+                 for (unsigned i = 0; i < 2; ++i) {
+                   destroyed[i] = 0;
+                   const scope_attachment what{&users[i], 0, nullptr, [](void*) {}};
+                   const scope_handle scope = open_scope(*the_world().of[0], "scope", 5, 0, no_budget, what);
+                   close(0, scope);
+                 }
+                 the_world().watch(2);
+               },
+           .threads = {[&] { destroy_remains(0); },
+                       [&] {
+                         close(1, open(1, 0));
+                         destroy_remains(1);
+                       }},
+           .end =
+               [&] {
+                 destroy_remains(0);
+                 MODEL_EXPECT(destroyed[0] == 1 && destroyed[1] == 1);
+               }},
+          100);
+}
+
 // A thread comes back into a closed scope while another looks through: it is in the scope, which then lives, or, where
 // the scope was gone before, in none.
 TEST(interleavings, back_into_closed) {

@@ -29,7 +29,7 @@ class world {
   void watch(std::size_t threads) {
     for (std::size_t i = 0; i < threads; ++i) {
       const thread_scopes& each = *of[i]->scopes;
-      model::watch(i, {&each.current_index, &each.crediting_index, &each.folding_index, &each.opening_index},
+      model::watch(i, {&each.current_index, &each.crediting_index, &each.folding_index, &each.looking_index},
                    &each.sequence);
     }
   }

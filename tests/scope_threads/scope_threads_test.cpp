@@ -66,6 +66,7 @@ class actor {
     } const now(own_);
     return f();
   }
+  books& own() const { return own_; }
   scope_handle open(scope_handle parent, const scope_budget& budget = no_budget) const {
     return event([&] { return open_scope(own_, "scope", 5, parent, budget); });
   }
@@ -216,7 +217,7 @@ TEST(scope_threads, held) {
     }
     while (!ended) {
       const scope_handle of = latest;
-      if (!me.event([&] { return hold_scope(of); })) continue;
+      if (!me.event([&] { return hold_scope(me.own(), of); })) continue;
       ++holding;
       for (unsigned i = 0; i < 100; ++i) EXPECT_TRUE(is_there(of));
       me.event([&] { release_scope(of); });

@@ -38,6 +38,9 @@ struct scope::control {
     }
   };
 
+  // For a scope below that one, or below the process; it is stopped when that one is.
+  static std::unique_ptr<control> below(scope above);
+
   std::stop_source source;
   std::atomic<bool> exceeded{false};
   std::optional<std::stop_callback<pass_on>> from_parent;
@@ -92,14 +95,6 @@ inline void stay_loaded(void* code) {
 // Null in a program of which no part has exceptions. Weak, so that all its parts make scopes alike.
 [[noreturn, gnu::weak]] void throw_budget_exceeded(const heapledger_refusal* why);
 [[gnu::weak]] int may_throw_budget_exceeded();
-
-// A scope whose constructor throws.
-struct half_made {
-  std::uint64_t handle;
-  ~half_made() {
-    if (handle != 0) heapledger_scope_close(handle);
-  }
-};
 }  // namespace detail
 
 inline scope::scope(std::string_view name, budget limits, scope parent) : handle_(0) {
@@ -107,19 +102,38 @@ inline scope::scope(std::string_view name, budget limits, scope parent) : handle
   const heapledger_budget plain{limits.live_bytes, limits.allocated_bytes, limits.allocations,
                                 limits.action == on_exceed::fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP,
                                 limits.reserve_bytes};
-  handle_ = heapledger_scope_create(name.data(), name.size(), parent.handle(), &plain);
-  if (handle_ == 0) {
-    handle_ = parent.handle();
-    borrowed_ = true;
-  } else if (limits.live_bytes != unlimited || limits.allocated_bytes != unlimited || limits.allocations != unlimited) {
+  if (limits.live_bytes == unlimited && limits.allocated_bytes == unlimited && limits.allocations == unlimited) {
+    handle_ = heapledger_scope_create(name.data(), name.size(), parent.handle(), &plain);
+  } else {
     if (limits.action == on_exceed::fail) {
       heapledger_on_refused_new(detail::throw_budget_exceeded);
       if (heapledger_on_refused_new_ask != nullptr) heapledger_on_refused_new_ask(detail::may_throw_budget_exceeded);
     }
-    detail::half_made open{handle_};
-    controls();
-    open.handle = 0;
+    const enter outside(process());
+    const detail::held_scope held(parent);
+    scope above = parent;
+    while (above.handle_ != 0 && heapledger_scope_state(above.handle_) != HEAPLEDGER_OPEN) above = above.parent();
+    auto controls = control::below(above);
+    handle_ = heapledger_scope_create_with(name.data(), name.size(), parent.handle(), &plain, control::kind,
+                                           controls.get(), control::notify, control::destroy);
+    if (handle_ != 0) static_cast<void>(controls.release());
   }
+  if (handle_ == 0) {
+    handle_ = parent.handle();
+    borrowed_ = true;
+  }
+}
+
+inline std::unique_ptr<scope::control> scope::control::below(scope above) {
+  detail::stay_loaded(reinterpret_cast<void*>(destroy));
+  auto fresh = std::make_unique<control>();
+  for (; above.handle_ != 0; above = above.parent()) {
+    if (const control* const of = above.controls(); of != nullptr) {
+      fresh->from_parent.emplace(of->source.get_token(), pass_on{fresh->source});
+      break;
+    }
+  }
+  return fresh;
 }
 
 inline usage scope::used(int alone) const noexcept {
@@ -133,14 +147,7 @@ inline scope::control* scope::controls() const {
   if (handle_ == 0 || heapledger_scope_attach_as == nullptr) return nullptr;
   if (control* known = control::of(*this); known != nullptr) return known;
   const enter outside(process());
-  detail::stay_loaded(reinterpret_cast<void*>(control::destroy));
-  auto fresh = std::make_unique<control>();
-  for (scope above = parent(); above.handle_ != 0; above = above.parent()) {
-    if (control* of = above.controls(); of != nullptr) {
-      fresh->from_parent.emplace(of->source.get_token(), control::pass_on{fresh->source});
-      break;
-    }
-  }
+  auto fresh = control::below(parent());
   void* const attached =
       heapledger_scope_attach_as(handle_, control::kind, fresh.get(), control::notify, control::destroy);
   if (attached == fresh.get()) return fresh.release();

@@ -25,6 +25,20 @@ void destroy_remains() {
   while (take_remains(left)) left.destroy(left.user);
 }
 
+scope_handle create(const char* name, std::size_t name_bytes, scope_handle parent, const heapledger_budget* budget,
+                    const scope_attachment& attachment) {
+  scope_budget limits{{no_limit, no_limit, no_limit}, 0, false};
+  if (budget != nullptr)
+    limits = {{limit_of(budget->live_bytes), limit_of(budget->allocated_bytes), limit_of(budget->allocations)},
+              limit_of(budget->reserve_bytes),
+              budget->on_exceed == HEAPLEDGER_FAIL};
+  if (!heapledger_active()) return 0;  // a forked child begins its books: until then its parent's locks may be held
+  if (limits.fail) prepare_refusals();
+  destroy_remains();
+  const booking event(__builtin_dwarf_cfa());
+  return event ? open_scope(*event, name, name_bytes, parent, limits, attachment) : 0;
+}
+
 template <class Function>
 void set_once(Function& hook, Function to) {
   Function none = nullptr;
@@ -45,16 +59,15 @@ HL_EXPORT int heapledger_active(void) {
 
 HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t name_bytes, heapledger_scope parent,
                                                    const heapledger_budget* budget) {
-  scope_budget limits{{no_limit, no_limit, no_limit}, 0, false};
-  if (budget != nullptr)
-    limits = {{limit_of(budget->live_bytes), limit_of(budget->allocated_bytes), limit_of(budget->allocations)},
-              limit_of(budget->reserve_bytes),
-              budget->on_exceed == HEAPLEDGER_FAIL};
-  if (!heapledger_active()) return 0;  // a forked child begins its books: until then its parent's locks may be held
-  if (limits.fail) prepare_refusals();
-  destroy_remains();
-  const booking event(__builtin_dwarf_cfa());
-  return event ? open_scope(*event, name, name_bytes, parent, limits) : 0;
+  return create(name, name_bytes, parent, budget, {});
+}
+
+HL_EXPORT heapledger_scope heapledger_scope_create_with(const char* name, std::size_t name_bytes,
+                                                        heapledger_scope parent, const heapledger_budget* budget,
+                                                        std::uint64_t kind, void* user, heapledger_notify notify,
+                                                        void (*destroy)(void* user)) {
+  if (user == nullptr) return create(name, name_bytes, parent, budget, {});
+  return create(name, name_bytes, parent, budget, {user, kind, reinterpret_cast<scope_notify>(notify), destroy});
 }
 
 HL_EXPORT heapledger_scope heapledger_scope_enter(heapledger_scope scope) {
@@ -107,10 +120,9 @@ HL_EXPORT int heapledger_scope_state(heapledger_scope scope) {
 
 HL_EXPORT std::size_t heapledger_scope_name(heapledger_scope scope, char* out, std::size_t capacity) {
   const booking event(__builtin_dwarf_cfa());
-  if (!event || capacity == 0) return 0;
-  lock_guard held(scopes_lock);
-  const scope_record* record = named(scope);
-  const char* name = record == nullptr ? "" : &segment.strings[segment.scopes[record->kind].name];
+  if (!event || capacity == 0 || thread_scopes_of(*event) == nullptr) return 0;
+  const in_hand record(*event->scopes, scope);
+  const char* name = !record ? "" : &segment.strings[segment.scopes[record->kind].name];
   std::size_t length = 0;
   for (; name[length] != 0; ++length)
     if (length + 1 < capacity) out[length] = name[length];
@@ -120,10 +132,9 @@ HL_EXPORT std::size_t heapledger_scope_name(heapledger_scope scope, char* out, s
 
 HL_EXPORT int heapledger_scope_limits(heapledger_scope scope, heapledger_budget* out) {
   const booking event(__builtin_dwarf_cfa());
-  if (!event) return 0;
-  lock_guard held(scopes_lock);
-  const scope_record* record = named(scope);
-  if (record == nullptr) return 0;
+  if (!event || thread_scopes_of(*event) == nullptr) return 0;
+  const in_hand record(*event->scopes, scope);
+  if (!record) return 0;
   const auto as_asked = [&](std::size_t r) {
     return record->limit[r] == no_limit
                ? HEAPLEDGER_UNLIMITED
@@ -136,10 +147,9 @@ HL_EXPORT int heapledger_scope_limits(heapledger_scope scope, heapledger_budget*
 
 HL_EXPORT heapledger_scope heapledger_scope_parent(heapledger_scope scope) {
   const booking event(__builtin_dwarf_cfa());
-  if (!event) return 0;
-  lock_guard held(scopes_lock);
-  const scope_record* record = named(scope);
-  return record == nullptr || record->parent == nullptr ? 0 : handle_of(*record->parent, load_life(*record->parent));
+  if (!event || thread_scopes_of(*event) == nullptr) return 0;
+  const in_hand record(*event->scopes, scope);
+  return !record || record->parent == nullptr ? 0 : handle_of(*record->parent, load_life(*record->parent));
 }
 
 HL_EXPORT void* heapledger_scope_attach(heapledger_scope scope, void* user, heapledger_notify notify,
@@ -150,22 +160,27 @@ HL_EXPORT void* heapledger_scope_attach(heapledger_scope scope, void* user, heap
 HL_EXPORT void* heapledger_scope_attach_as(heapledger_scope scope, std::uint64_t kind, void* user,
                                            heapledger_notify notify, void (*destroy)(void* user)) {
   const booking event(__builtin_dwarf_cfa());
-  if (!event) return nullptr;
-  lock_guard held(scopes_lock);
+  if (!event || thread_scopes_of(*event) == nullptr) return nullptr;
+  {
+    const in_hand record(*event->scopes, scope);
+    if (!record) return nullptr;
+    void* const there = __atomic_load_n(&record->user, __ATOMIC_ACQUIRE);
+    if (there != nullptr || user == nullptr) return there != nullptr && record->user_kind == kind ? there : nullptr;
+  }
+  const lock_guard held(scopes_lock);
   scope_record* record = named(scope);
   if (record == nullptr) return nullptr;
   if (record->user != nullptr) return record->user_kind == kind ? record->user : nullptr;
-  if (user == nullptr) return nullptr;
-  record->user = user;
   record->user_kind = kind;
   record->destroy = destroy;
+  __atomic_store_n(&record->user, user, __ATOMIC_RELEASE);
   __atomic_store_n(&record->notify, reinterpret_cast<scope_notify>(notify), __ATOMIC_RELEASE);
   return user;
 }
 
 HL_EXPORT int heapledger_scope_hold(heapledger_scope scope) {
   const booking event(__builtin_dwarf_cfa());
-  return event && hold_scope(scope) ? 1 : 0;
+  return event && hold_scope(*event, scope) ? 1 : 0;
 }
 
 HL_EXPORT void heapledger_scope_release(heapledger_scope scope) {
@@ -222,12 +237,11 @@ HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t byte
 HL_EXPORT std::size_t heapledger_scope_sites(heapledger_scope scope, heapledger_site* out, std::size_t capacity) {
   static_assert(sizeof(heapledger_site) == sizeof(scope_site));
   const booking event(__builtin_dwarf_cfa());
-  if (!event) return 0;
+  if (!event || thread_scopes_of(*event) == nullptr) return 0;
   std::uint32_t kind = 0;
   {
-    lock_guard held(scopes_lock);
-    const scope_record* record = named(scope);
-    if (record == nullptr) return 0;
+    const in_hand record(*event->scopes, scope);
+    if (!record) return 0;
     kind = record->kind;
   }
   return sites_of_kind(kind, reinterpret_cast<scope_site*>(out), capacity);

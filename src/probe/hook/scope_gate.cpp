@@ -38,7 +38,7 @@ bool spared(const books& own, std::uint64_t pc) {
 template <class F>
 void call_outside(books& own, F call) {
   const scope_slot* const inside = own.scopes->current;
-  const bool held = inside != nullptr && hold_scope(inside->handle);
+  const bool held = inside != nullptr && hold_scope(own, inside->handle);
   const scope_handle here = switch_scope(own, 0);
   const auto* const at = reinterpret_cast<const void*>(own.generation);
   own.scopes->notifying = true;

@@ -15,28 +15,15 @@ constinit scope_record* chunks[chunk_count] = {};
 constinit std::uint32_t record_count = 1;                   // index 0 is the process
 constinit std::uint64_t first_generation = one_generation;  // grows with every fork, so that old handles stay stale
 
-// The free ones of each kind, last in first out: index of the first, and above it how many were taken, so that no
-// exchange takes a list for the same that has only the same first.
-constexpr std::uint64_t one_taken = std::uint64_t{1} << 32;
-constinit std::uint64_t free_records[kind_limit] = {};
+constinit record_list free_records[kind_limit] = {};
 constinit std::uint32_t last_robbed = 0;
+constexpr std::uint64_t one_taken = std::uint64_t{1} << 32;
 
 scope_record* chunk_of(std::uint32_t index) {
   return __atomic_load_n(&chunks[index >> chunk_bits], __ATOMIC_ACQUIRE);
 }
 std::uint64_t without_index(std::uint64_t list) {
   return list & ~(one_generation - 1);
-}
-
-scope_record* take_free(std::uint32_t kind) {
-  std::uint64_t& list = free_records[kind];
-  std::uint64_t first = __atomic_load_n(&list, __ATOMIC_ACQUIRE);
-  for (;;) {
-    scope_record* const record = record_at(static_cast<std::uint32_t>(first));
-    if (record == nullptr) return nullptr;
-    const std::uint64_t rest = without_index(first) + one_taken + __atomic_load_n(&record->next_free, __ATOMIC_RELAXED);
-    if (__atomic_compare_exchange_n(&list, &first, rest, true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) return record;
-  }
 }
 
 // One that never was a scope, if there is memory for it.
@@ -66,7 +53,7 @@ bool map_another_chunk() {
 scope_record* take_from_another_kind() {
   for (std::uint32_t i = 0; i < kind_limit; ++i) {
     last_robbed = (last_robbed + 1) % kind_limit;
-    if (scope_record* record = take_free(last_robbed); record != nullptr) return record;
+    if (scope_record* record = free_records[last_robbed].take(); record != nullptr) return record;
   }
   return nullptr;
 }
@@ -74,7 +61,7 @@ scope_record* take_from_another_kind() {
 HL_COLD scope_record* make_room(std::uint32_t kind) {
   const lock_guard held(scopes_lock);
   // Who had the lock may have recycled some.
-  if (scope_record* record = take_free(kind); record != nullptr) return record;
+  if (scope_record* record = free_records[kind].take(); record != nullptr) return record;
   if (scope_record* record = take_unused(); record != nullptr) return record;
   if (scope_record* record = take_from_another_kind(); record != nullptr) return record;
   while (map_another_chunk())
@@ -84,6 +71,29 @@ HL_COLD scope_record* make_room(std::uint32_t kind) {
 
 }  // namespace
 
+scope_record* record_list::take() {
+  std::uint64_t first = __atomic_load_n(&first_, __ATOMIC_ACQUIRE);
+  for (;;) {
+    scope_record* const record = record_at(static_cast<std::uint32_t>(first));
+    if (record == nullptr) return nullptr;
+    const std::uint64_t rest =
+        without_index(first) + one_taken + __atomic_load_n(&record->next_listed, __ATOMIC_RELAXED);
+    if (__atomic_compare_exchange_n(&first_, &first, rest, true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) return record;
+  }
+}
+
+void record_list::put(scope_record& record) {
+  std::uint64_t first = __atomic_load_n(&first_, __ATOMIC_RELAXED);
+  do {
+    __atomic_store_n(&record.next_listed, static_cast<std::uint32_t>(first), __ATOMIC_RELAXED);
+  } while (!__atomic_compare_exchange_n(&first_, &first, without_index(first) + record.index, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED));
+}
+
+void record_list::clear() {
+  first_ = without_index(first_) + one_taken;
+}
+
 scope_record* record_at(std::uint32_t index) {
   if (index == 0 || index >= __atomic_load_n(&record_count, __ATOMIC_ACQUIRE)) return nullptr;
   scope_record* const chunk = chunks[index >> chunk_bits];
@@ -92,18 +102,13 @@ scope_record* record_at(std::uint32_t index) {
 }
 
 scope_record* take_record(std::uint32_t kind) {
-  if (scope_record* record = take_free(kind); HL_LIKELY(record != nullptr)) return record;
+  if (scope_record* record = free_records[kind].take(); HL_LIKELY(record != nullptr)) return record;
   if (scope_record* record = take_unused(); record != nullptr) return record;
   return make_room(kind);
 }
 
 void put_back(scope_record& record) {
-  std::uint64_t& list = free_records[record.kind];
-  std::uint64_t first = __atomic_load_n(&list, __ATOMIC_RELAXED);
-  do {
-    __atomic_store_n(&record.next_free, static_cast<std::uint32_t>(first), __ATOMIC_RELAXED);
-  } while (!__atomic_compare_exchange_n(&list, &first, without_index(first) + record.index, true, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED));
+  free_records[record.kind].put(record);
 }
 
 void reset_records(bool unmap) {
@@ -116,7 +121,7 @@ void reset_records(bool unmap) {
     chunk = nullptr;
   }
   record_count = 1;
-  for (std::uint64_t& list : free_records) list = without_index(list) + one_taken;
+  for (record_list& list : free_records) list.clear();
 }
 
 }  // namespace heapledger::probe

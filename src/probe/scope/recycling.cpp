@@ -14,10 +14,10 @@ constinit std::uint32_t fewest_to_look_through = 64;
 
 namespace {
 
-constinit scope_record* closed = nullptr;   // those that were looked at, and could not be recycled
-constinit scope_record* remains = nullptr;  // recycled, but for what their makers want destroyed
-constinit std::uint32_t look_at = 64;       // when there are so many
-constinit std::uint32_t processors = 0;     // 0: not known
+constinit scope_record* closed = nullptr;  // those that were looked at, and could not be recycled
+constinit record_list remains;             // recycled, but for what their makers want destroyed
+constinit std::uint32_t look_at = 64;      // when there are so many
+constinit std::uint32_t processors = 0;    // 0: not known
 struct alignas(64) shared_count {
   std::uint32_t value;
 };
@@ -42,13 +42,15 @@ class hands {
       if (!left) note(__atomic_load_n(&of->current_index, __ATOMIC_ACQUIRE));
       note(__atomic_load_n(&of->crediting_index, __ATOMIC_ACQUIRE));
       note(__atomic_load_n(&of->folding_index, __ATOMIC_ACQUIRE));
-      note(__atomic_load_n(&of->opening_index, __ATOMIC_ACQUIRE));
+      note(__atomic_load_n(&of->looking_index, __ATOMIC_ACQUIRE));
       if (__atomic_load_n(&of->holding, __ATOMIC_ACQUIRE)) note_moving(*of);
     }
   }
 
   bool have(const scope_record& record, scope_handle handle) const {
-    if (record.holds != 0 || record.seen_touched == looks || moving_count_ > most_moving) return true;
+    if (__atomic_load_n(&record.holds, __ATOMIC_ACQUIRE) != 0 || record.seen_touched == looks ||
+        moving_count_ > most_moving)
+      return true;
     for (std::uint32_t i = 0; i < moving_count_; ++i)
       if (has_slot(*moving_[i], handle)) return true;
     return false;
@@ -84,8 +86,7 @@ void recycle(scope_record& record, const totals& did) {
   leave_parent(record);
   __atomic_store_n(&record.life, life_of(record.life + one_generation, scope_state::unused), __ATOMIC_RELEASE);
   if (record.destroy == nullptr) return put_back(record);
-  record.next = remains;
-  remains = &record;
+  remains.put(record);
 }
 
 std::uint32_t usable_processors() {
@@ -204,18 +205,16 @@ void pile_up(books& own, scope_record& record) {
 }
 
 bool take_remains(scope_remains& out) {
-  if (__atomic_load_n(&remains, __ATOMIC_RELAXED) == nullptr) return false;
-  lock_guard held(scopes_lock);
-  scope_record* record = remains;
+  scope_record* const record = remains.empty() ? nullptr : remains.take();
   if (record == nullptr) return false;
-  remains = record->next;
   out = {record->destroy, record->user};
   put_back(*record);
   return true;
 }
 
 void reset_recycling() {
-  closed = remains = nullptr;
+  closed = nullptr;
+  remains.clear();
   closed_count = {};
   processors = 0;
   look_at = fewest_to_look_through;

@@ -90,14 +90,14 @@ struct alignas(64) scope_record {
   totals below;               // of descendants that were recycled
 
   alignas(64) scope_record* arrived;  // scopes made below it, pushed without the lock
-  std::uint32_t next_free;            // index; 0: the last
+  std::uint32_t next_listed;          // in a record_list: index; 0: the last
+  std::uint32_t holds;                // hold_scope() without release_scope()
 
   // Under the lock.
   scope_record* first_child;
   scope_record* next_sibling;
   scope_record* previous_sibling;
-  std::uint32_t holds;          // hold_scope() without release_scope()
-  scope_record* next;           // in the list of closed or finished records
+  scope_record* next;           // in the list of closed records
   std::uint32_t first_account;  // + 1, of those that no thread bound of its own
   std::uint32_t seen_touched;   // in which look through the closed a thread touched it
   std::uint32_t threshold_count;
@@ -144,16 +144,24 @@ struct scope_budget {
   bool fail;
 };
 
-// 0 when there is no room, which is counted; the scope's work is then its parent's. `own` is taken. Takes no lock where
-// a scope of the kind was recycled.
+// What hangs on a scope.
+struct scope_attachment {
+  void* user;
+  std::uint64_t user_kind;
+  scope_notify notify;
+  scope_destroy destroy;
+};
+
+// 0 when there is no room, which is counted; the scope's work is then its parent's, and nothing is attached. `own` is
+// taken. Takes no lock where a scope of the kind was recycled.
 scope_handle open_scope(books& own, const char* name, std::size_t name_bytes, scope_handle parent,
-                        const scope_budget& budget);
+                        const scope_budget& budget, const scope_attachment& attachment = {});
 void close_scope(books& own, scope_handle handle);
 // The nearest ancestor of the scope that is open, or the scope itself; 0 is the process.
 scope_handle nearest_open(scope_handle handle);
 
 // Until release_scope() it is not recycled, and neither is what is above it. False for a stale handle.
-bool hold_scope(scope_handle handle);
+bool hold_scope(books& own, scope_handle handle);
 void release_scope(scope_handle handle);
 
 // One of the records that were recycled and have something to destroy, already free for use: call until nullptr.

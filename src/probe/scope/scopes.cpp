@@ -15,7 +15,7 @@ constinit std::uint32_t scopes_lock = 0;
 
 namespace {
 
-void begin(scope_record& record, scope_record* parent, const scope_budget& budget) {
+void begin(scope_record& record, scope_record* parent, const scope_budget& budget, const scope_attachment& attached) {
   record.parent = parent;
   record.limited = record.fail = false;
   for (std::size_t r = 0; r < wire::resource_count; ++r) {
@@ -37,13 +37,14 @@ void begin(scope_record& record, scope_record* parent, const scope_budget& budge
   for (std::uint32_t& first : record.bound_by) first = 0;
   record.folded = record.below = {};
   record.arrived = record.first_child = nullptr;
-  record.user = nullptr;
-  record.user_kind = 0;
-  record.notify = nullptr;
-  record.destroy = nullptr;
+  record.user_kind = attached.user_kind;
+  record.notify = attached.notify;
+  record.destroy = attached.destroy;
+  record.user = attached.user;
 }
 
-scope_handle open_below(scope_record* parent, const char* name, std::size_t name_bytes, const scope_budget& budget) {
+scope_handle open_below(scope_record* parent, const char* name, std::size_t name_bytes, const scope_budget& budget,
+                        const scope_attachment& attachment) {
   const std::uint32_t kind = kind_of(parent == nullptr ? 0 : parent->kind, name, name_bytes);
   scope_record* const record = take_record(kind);
   if (record == nullptr) {
@@ -56,7 +57,7 @@ scope_handle open_below(scope_record* parent, const char* name, std::size_t name
     count_loss(wire::loss::scopes_full);
     return 0;
   }
-  begin(*record, parent, budget);
+  begin(*record, parent, budget, attachment);
   note_opened(kind, budget);
   const std::uint64_t life = life_of(record->life, scope_state::open);
   __atomic_store_n(&record->life, life, __ATOMIC_RELEASE);
@@ -98,16 +99,16 @@ scope_handle nearest_open(scope_handle handle) {
 }
 
 scope_handle open_scope(books& own, const char* name, std::size_t name_bytes, scope_handle parent,
-                        const scope_budget& budget) {
+                        const scope_budget& budget, const scope_attachment& attachment) {
   thread_scopes* const mine = thread_scopes_of(own);
   if (mine == nullptr) return 0;
   if (HL_UNLIKELY(!__atomic_load_n(&scopes_in_use, __ATOMIC_RELAXED))) begin_to_use_scopes();
   for (;;) {
     const scope_handle below = nearest_open(parent);
-    const touching the_parent(mine->opening_index, index_of(below));
+    const touching the_parent(mine->looking_index, index_of(below));
     scope_record* const above = record_at(index_of(below));
     if (above == nullptr || load_life(*above) == life_of(below, scope_state::open))
-      return open_below(above, name, name_bytes, budget);
+      return open_below(above, name, name_bytes, budget, attachment);
   }
 }
 
@@ -123,19 +124,22 @@ void close_scope(books& own, scope_handle handle) {
   pile_up(own, *record);
 }
 
-bool hold_scope(scope_handle handle) {
-  lock_guard held(scopes_lock);
-  scope_record* record = record_at(index_of(handle));
-  if (record == nullptr || !names(handle, load_life(*record))) return false;
-  ++record->holds;
+bool hold_scope(books& own, scope_handle handle) {
+  thread_scopes* const mine = thread_scopes_of(own);
+  if (mine == nullptr) return false;
+  const in_hand scope(*mine, handle);
+  if (!scope) return false;
+  __atomic_fetch_add(&scope->holds, 1, __ATOMIC_RELAXED);  // seen before the scope is out of hand
   return true;
 }
 
 void release_scope(scope_handle handle) {
-  lock_guard held(scopes_lock);
   // A child process has other records.
   scope_record* record = record_at(index_of(handle));
-  if (record != nullptr && names(handle, load_life(*record)) && record->holds != 0) --record->holds;
+  if (record == nullptr || !names(handle, load_life(*record))) return;
+  std::uint32_t holds = __atomic_load_n(&record->holds, __ATOMIC_RELAXED);
+  while (holds != 0)
+    if (__atomic_compare_exchange_n(&record->holds, &holds, holds - 1, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) break;
 }
 
 void reset_scopes(bool unmap) {

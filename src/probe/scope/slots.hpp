@@ -52,7 +52,7 @@ struct thread_scopes {
   std::uint32_t current_index;
   scope_slot* current;
   // Scopes that the thread touches without being in them: see `touching`.
-  std::uint32_t crediting_index, folding_index, opening_index;
+  std::uint32_t crediting_index, folding_index, looking_index;
   totals mark;              // net_totals() when the open difference was last added to the current slot
   totals excluded;          // events of this thread that were not the current scope's
   recent_accounts outside;  // the thread's own, while it is in a scope
@@ -114,6 +114,22 @@ class touching {
 
  private:
   std::uint32_t& index_;
+};
+
+// A scope that a thread looks at without being in it, which is not recycled meanwhile; nothing where it is gone. One at
+// a time.
+class in_hand {
+ public:
+  in_hand(thread_scopes& mine, scope_handle handle)
+      : touching_(mine.looking_index, index_of(handle)), record_(record_at(index_of(handle))) {
+    if (record_ != nullptr && !names(handle, settled_life(*record_, handle))) record_ = nullptr;
+  }
+  explicit operator bool() const { return record_ != nullptr; }
+  scope_record* operator->() const { return record_; }
+
+ private:
+  touching touching_;
+  scope_record* record_;
 };
 
 inline constexpr std::int64_t hold_back_of_scope_bytes = 32 * 1024;

@@ -146,7 +146,7 @@ void borrow_scope(books& nested, const books& outer) {
 
 void mend_scopes(books& own) {
   if (own.scopes == nullptr) return;
-  own.scopes->crediting_index = own.scopes->folding_index = own.scopes->opening_index = 0;
+  own.scopes->crediting_index = own.scopes->folding_index = own.scopes->looking_index = 0;
   if (own.scopes->sequence % 2 != 0) ++own.scopes->sequence;
 }
 

@@ -103,6 +103,13 @@ bool sum_of_all(scope_handle handle, totals& out) {
   return true;
 }
 
+// Each is read before the next look at whether threads are folding.
+totals folded_of(const scope_record& record) {
+  const auto load = [](const std::uint64_t& value) { return __atomic_load_n(&value, __ATOMIC_ACQUIRE); };
+  const totals& all = record.folded;
+  return {load(all.allocations), load(all.allocated_bytes), load(all.frees), load(all.freed_bytes)};
+}
+
 // With what threads have not told the record.
 std::int64_t peak_of(const scope_record& record, scope_handle handle) {
   std::int64_t highest = 0;
@@ -161,7 +168,7 @@ bool sum_of_threads(const scope_record& record, scope_handle handle, totals& out
   const std::uint32_t begun = __atomic_load_n(&record.folds_begun, __ATOMIC_ACQUIRE);
   if (begun != ended) return false;
   if (!sum_of_workers(record, handle, out) && !sum_of_all(handle, out)) return false;
-  out += record.folded;
+  out += folded_of(record);
   return __atomic_load_n(&record.folds_begun, __ATOMIC_ACQUIRE) == begun;
 }
 
