@@ -23,18 +23,21 @@ void operator delete(void* block, std::size_t) noexcept {
 
 namespace {
 
-// A scope that could not be made whole is closed.
+// A scope that cannot be made whole is not made.
 void constructor(unsigned, unsigned) {
   bool made = false;
+  int failures = 0;
   for (int most = 0; !made; ++most) {
     until_none = most;
     try {
       const heapledger::owned_scope limited("limited", test::failing(1000));
       made = true;
     } catch (const std::bad_alloc&) {
+      ++failures;
     }
     until_none = -1;
   }
+  CHECK(failures > 1);
 }
 
 constexpr test::test_case cases[] = {{"constructor", constructor}};

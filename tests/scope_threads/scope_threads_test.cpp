@@ -275,10 +275,15 @@ TEST(scope_threads, an_event_outlives_its_books) {
     me.enter(0);
     me.close(scope);
     for (int i = 0; i < 200; ++i) me.close(me.open(0));  // it is recycled
-    me.enter(me.open(0));
+    const scope_handle before = me.open(0);
+    me.enter(before);
     for (std::uint32_t i = 0; i < 10; ++i) me.free(me.allocate_from(i, 1), 1);
     me.event([&] {
       reset_scopes(false);
+      EXPECT_FALSE(hold_scope(own, before));
+      release_scope(before);
+      close_scope(own, before);
+      close_scope(own, open_scope(own, "scope", 5, before, no_budget));
       for (std::uint32_t i = 0; i < 2 * stacks; ++i) account_cell_of_node(own, i + 1, i + 1);
     });
     me.enter(0);
