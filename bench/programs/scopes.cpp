@@ -133,5 +133,6 @@ int main() {
   measure("the same, malloc and free from 12 stacks", count / 10, [](long) { request_of_12_stacks(); });
   measure_at_once("the same, by 2 threads at once", 2, count / 10, request_of_12_stacks);
   measure_at_once("the same, by 4 threads at once", 4, count / 10, request_of_12_stacks);
-  measure("usage of a scope", count / 10, [&](long) { a.used(); });
+  measure("usage of a scope", count / 10, [&](long) { inner.used(); });
+  measure("usage of a scope with one below it", count / 10, [&](long) { a.used(); });
 }

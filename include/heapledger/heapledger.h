@@ -85,8 +85,9 @@ heapledger_scope heapledger_scope_current(void) HEAPLEDGER_WEAK;
 void heapledger_scope_close(heapledger_scope scope) HEAPLEDGER_WEAK;
 
 /* What the scope used; with its descendants, unless `alone` is not 0 (peak_bytes always has them). Exact while its
- * threads rest; else off by no more than the events being booked. 1, or 0 for a stale handle. Cost: grows with the
- * scope's descendants, and with the threads of the process where more than eight worked in it; takes a lock. */
+ * threads rest; else off by no more than the events being booked. 1, or 0 for a stale handle. Cost: some ten ns; grows
+ * with the scope's descendants, for which it takes a lock, and with the threads of the process where more than eight
+ * worked in it. */
 int heapledger_scope_usage(heapledger_scope scope, int alone, heapledger_usage* out) HEAPLEDGER_WEAK;
 
 enum { HEAPLEDGER_GONE = 0, HEAPLEDGER_OPEN = 1, HEAPLEDGER_CLOSED = 2 };

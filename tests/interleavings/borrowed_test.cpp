@@ -84,7 +84,7 @@ TEST(interleavings, a_handlers_books_leave_no_peak_to_the_next_scope) {
     });
   }
   scope_usage used{};
-  ASSERT_TRUE(usage_of(first, true, used));
+  ASSERT_TRUE(usage_of(*w.thread, first, true, used));
   EXPECT_EQ(used.peak_bytes, bytes);
   {
     const event now(*w.thread);
@@ -97,7 +97,7 @@ TEST(interleavings, a_handlers_books_leave_no_peak_to_the_next_scope) {
   ASSERT_EQ(index_of(first), index_of(second));
   w.enter(second);
   w.handle([&] { EXPECT_EQ(w.handlers_scope(), second); });
-  ASSERT_TRUE(usage_of(second, true, used));
+  ASSERT_TRUE(usage_of(*w.thread, second, true, used));
   EXPECT_EQ(used.peak_bytes, 0);
 }
 

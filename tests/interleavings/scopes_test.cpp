@@ -205,6 +205,36 @@ TEST(interleavings, hold_and_recycle) {
           100);
 }
 
+// A thread adds up a scope and its parent while another recycles the scope and makes others of the record: what it did
+// is the parent's at any moment, once, and whoever comes after it has no part in it.
+TEST(interleavings, read_and_recycle) {
+  family f;
+  explore({.begin =
+               [&] {
+                 f.begin();
+                 enter(0, f.child);
+                 give_back(0, allocate(0));
+                 enter(0, 0);
+                 the_world().watch(2);
+               },
+           .threads = {[&] {
+                         const event now(0);
+                         scope_usage u{};
+                         MODEL_EXPECT(!usage_of(*now, f.child, false, u) || (u.allocations == 1 && u.frees == 1));
+                         MODEL_EXPECT(usage_of(*now, f.parent, false, u) && u.allocations == 1 && u.frees == 1);
+                       },
+                       [&] {
+                         close(1, f.child);
+                         close(1, open(1, 0));
+                         enter(1, f.open_another(1));
+                         give_back(1, allocate(1));
+                         close(1, open(1, f.parent));
+                         enter(1, 0);
+                       }},
+           .end = [&] { f.end(1); }},
+          1000);
+}
+
 // Scopes on which something hangs are recycled while two threads take what is to be destroyed: each once.
 TEST(interleavings, destroy_once) {
   int users[2] = {};

@@ -60,6 +60,11 @@ class event {
   books& own_;
 };
 
+// By a thread that does nothing else.
+inline bool usage_of(scope_handle handle, bool alone, scope_usage& out) {
+  return usage_of(*the_world().of[2], handle, alone, out);
+}
+
 scope_handle enter(std::size_t thread, scope_handle to);
 scope_handle go_back(std::size_t thread, scope_handle to);
 scope_handle current(std::size_t thread);

@@ -108,7 +108,7 @@ class actor {
   }
   scope_usage used(scope_handle of, bool alone = false) const {
     scope_usage found{};
-    event([&] { usage_of(of, alone, found); });
+    event([&] { usage_of(own_, of, alone, found); });
     return found;
   }
 

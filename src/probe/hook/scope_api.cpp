@@ -103,7 +103,7 @@ HL_EXPORT void heapledger_scope_close(heapledger_scope scope) {
 HL_EXPORT int heapledger_scope_usage(heapledger_scope scope, int alone, heapledger_usage* out) {
   const booking event(__builtin_dwarf_cfa());
   scope_usage found;
-  if (!event || !usage_of(scope, alone != 0, found)) return 0;
+  if (!event || !usage_of(*event, scope, alone != 0, found)) return 0;
   __builtin_memcpy(out, &found, sizeof found);
   return 1;
 }

@@ -7,7 +7,17 @@ void put_first(scope_record& parent, scope_record& child) {
   child.next_sibling = parent.first_child;
   child.previous_sibling = nullptr;
   if (child.next_sibling != nullptr) child.next_sibling->previous_sibling = &child;
-  parent.first_child = &child;
+  __atomic_store_n(&parent.first_child, &child, __ATOMIC_RELAXED);
+}
+
+void add(totals& to, const totals& did) {
+  const auto store = [](std::uint64_t& value, std::uint64_t by) {
+    __atomic_store_n(&value, value + by, __ATOMIC_RELAXED);
+  };
+  store(to.allocations, did.allocations);
+  store(to.allocated_bytes, did.allocated_bytes);
+  store(to.frees, did.frees);
+  store(to.freed_bytes, did.freed_bytes);
 }
 
 }  // namespace
@@ -23,6 +33,7 @@ void arrive_at_parent(scope_record& child) {
 
 scope_record* first_child_of(scope_record& parent) {
   if (__atomic_load_n(&parent.arrived, __ATOMIC_RELAXED) != nullptr) {
+    const folding now(parent);
     scope_record* child = __atomic_exchange_n(&parent.arrived, nullptr, __ATOMIC_ACQUIRE);
     while (child != nullptr) {
       scope_record* const next = child->next_sibling;
@@ -33,13 +44,15 @@ scope_record* first_child_of(scope_record& parent) {
   return parent.first_child;
 }
 
-void leave_parent(scope_record& child) {
+void leave_parent(scope_record& child, const totals& did) {
   if (child.parent == nullptr) return;
   first_child_of(*child.parent);  // it may have arrived just now
+  const folding now(*child.parent);
+  add(child.parent->below, did);
   if (child.previous_sibling != nullptr)
     child.previous_sibling->next_sibling = child.next_sibling;
   else
-    child.parent->first_child = child.next_sibling;
+    __atomic_store_n(&child.parent->first_child, child.next_sibling, __ATOMIC_RELAXED);
   if (child.next_sibling != nullptr) child.next_sibling->previous_sibling = child.previous_sibling;
 }
 

@@ -5,10 +5,28 @@
 
 namespace heapledger::probe {
 
+// While what a scope did moves from one place to another: who adds it up without a lock repeats.
+class folding {
+ public:
+  explicit folding(scope_record& of) : of_(of) { __atomic_fetch_add(&of_.folds_begun, 1, __ATOMIC_ACQ_REL); }
+  ~folding() { __atomic_fetch_add(&of_.folds_ended, 1, __ATOMIC_ACQ_REL); }
+  folding(const folding&) = delete;
+  folding& operator=(const folding&) = delete;
+
+ private:
+  scope_record& of_;
+};
+
 // By who makes the child, and keeps the parent meanwhile; takes no lock.
 void arrive_at_parent(scope_record& child);
 // With the lock of scopes held.
 scope_record* first_child_of(scope_record& parent);
-void leave_parent(scope_record& child);
+// What a child did, with what is below it, is its parent's from now on.
+void leave_parent(scope_record& child, const totals& did);
+// Any thread: whether there is none, as long as nothing is folding.
+inline bool is_childless(const scope_record& of) {
+  return __atomic_load_n(&of.arrived, __ATOMIC_ACQUIRE) == nullptr &&
+         __atomic_load_n(&of.first_child, __ATOMIC_ACQUIRE) == nullptr;
+}
 
 }  // namespace heapledger::probe

@@ -81,9 +81,8 @@ bool looks_finished(scope_record& record, scope_handle handle, totals& did) {
 void recycle(scope_record& record, const totals& did) {
   totals all = did;
   all += record.below;
-  if (record.parent != nullptr) record.parent->below += all;
   unbind_accounts(record);
-  leave_parent(record);
+  leave_parent(record, all);
   __atomic_store_n(&record.life, life_of(record.life + one_generation, scope_state::unused), __ATOMIC_RELEASE);
   if (record.destroy == nullptr) return put_back(record);
   remains.put(record);

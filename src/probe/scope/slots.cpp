@@ -4,6 +4,7 @@
 #include "probe/base/own_memory.hpp"
 #include "probe/scope/accounts.hpp"
 #include "probe/scope/budget.hpp"
+#include "probe/scope/children.hpp"
 #include "probe/scope/kinds.hpp"
 
 namespace heapledger::probe {
@@ -44,7 +45,7 @@ void unlink(thread_scopes& mine, scope_slot& slot) {
 
 void fold(scope_slot& slot) {
   scope_record& to = *slot.of;
-  __atomic_fetch_add(&to.folds_begun, 1, __ATOMIC_ACQ_REL);
+  const folding now(to);
   __atomic_fetch_add(&to.folded.allocations, slot.counts.allocations, __ATOMIC_RELAXED);
   __atomic_fetch_add(&to.folded.allocated_bytes, slot.counts.allocated_bytes, __ATOMIC_RELAXED);
   __atomic_fetch_add(&to.folded.frees, slot.counts.frees, __ATOMIC_RELAXED);
@@ -54,7 +55,6 @@ void fold(scope_slot& slot) {
   __atomic_fetch_sub(&to.contributors, 1, __ATOMIC_RELAXED);
   slot.counts = {};
   for (std::int64_t& each : slot.pending) each = 0;
-  __atomic_fetch_add(&to.folds_ended, 1, __ATOMIC_ACQ_REL);
 }
 
 // Gives a slot up; what it holds goes to its scope, unless that was recycled, and has it already.

@@ -126,6 +126,7 @@ class in_hand {
   }
   explicit operator bool() const { return record_ != nullptr; }
   scope_record* operator->() const { return record_; }
+  scope_record& operator*() const { return *record_; }
 
  private:
   touching touching_;

@@ -104,9 +104,8 @@ bool sum_of_all(scope_handle handle, totals& out) {
 }
 
 // Each is read before the next look at whether threads are folding.
-totals folded_of(const scope_record& record) {
+totals settled_totals(const totals& all) {
   const auto load = [](const std::uint64_t& value) { return __atomic_load_n(&value, __ATOMIC_ACQUIRE); };
-  const totals& all = record.folded;
   return {load(all.allocations), load(all.allocated_bytes), load(all.frees), load(all.freed_bytes)};
 }
 
@@ -136,6 +135,18 @@ void add_usage(scope_record& record, scope_handle handle, bool alone, totals& su
   sum += record.below;
   for (scope_record* child = first_child_of(record); child != nullptr; child = child->next_sibling)
     add_usage(*child, handle_of(*child, load_life(*child)), false, sum);
+}
+
+// Of a scope that has no children any more: no lock. False where it has, or would not hold still.
+bool add_usage_of_childless(const scope_record& record, scope_handle handle, bool alone, totals& sum) {
+  const std::uint32_t begun = __atomic_load_n(&record.folds_begun, __ATOMIC_ACQUIRE);
+  if (!alone && !is_childless(record)) return false;
+  totals did;
+  if (!sum_of_threads(record, handle, did)) return false;
+  if (!alone) did += settled_totals(record.below);
+  if (__atomic_load_n(&record.folds_begun, __ATOMIC_ACQUIRE) != begun) return false;
+  sum += did;
+  return true;
 }
 
 void usage_of_process(scope_usage& out) {
@@ -168,23 +179,28 @@ bool sum_of_threads(const scope_record& record, scope_handle handle, totals& out
   const std::uint32_t begun = __atomic_load_n(&record.folds_begun, __ATOMIC_ACQUIRE);
   if (begun != ended) return false;
   if (!sum_of_workers(record, handle, out) && !sum_of_all(handle, out)) return false;
-  out += folded_of(record);
+  out += settled_totals(record.folded);
   return __atomic_load_n(&record.folds_begun, __ATOMIC_ACQUIRE) == begun;
 }
 
-bool usage_of(scope_handle handle, bool alone, scope_usage& out) {
+bool usage_of(books& own, scope_handle handle, bool alone, scope_usage& out) {
   if (handle == 0) {
     usage_of_process(out);
   } else {
-    lock_guard held(scopes_lock);
-    scope_record* record = record_at(index_of(handle));
-    if (record == nullptr || !names(handle, load_life(*record))) return false;
+    thread_scopes* const mine = thread_scopes_of(own);
+    if (mine == nullptr) return false;
+    const in_hand scope(*mine, handle);
+    if (!scope) return false;
+    scope_record& record = *scope;
     totals sum{};
-    add_usage(*record, handle, alone, sum);
-    const std::uint32_t threads = __atomic_load_n(&record->contributors, __ATOMIC_RELAXED);
+    if (!add_usage_of_childless(record, handle, alone, sum)) {
+      const lock_guard held(scopes_lock);
+      add_usage(record, handle, alone, sum);
+    }
+    const std::uint32_t threads = __atomic_load_n(&record.contributors, __ATOMIC_RELAXED);
     out = {sum.live_bytes(),
            static_cast<std::int64_t>(sum.allocations - sum.frees),
-           peak_of(*record, handle),
+           peak_of(record, handle),
            sum.allocated_bytes,
            sum.allocations,
            sum.frees,

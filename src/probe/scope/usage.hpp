@@ -12,7 +12,8 @@ struct scope_usage {
 };
 
 // `alone`: without descendants. False for a handle that names nothing any more.
-bool usage_of(scope_handle handle, bool alone, scope_usage& out);
+// `own` is taken. Takes the lock of scopes where the scope has children, and they count.
+bool usage_of(books& own, scope_handle handle, bool alone, scope_usage& out);
 
 // For recycling, with the lock held.
 bool has_slot(const thread_scopes& of, scope_handle handle);
