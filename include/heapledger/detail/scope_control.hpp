@@ -102,13 +102,16 @@ inline scope::scope(std::string_view name, budget limits, scope parent) : handle
   const heapledger_budget plain{limits.live_bytes, limits.allocated_bytes, limits.allocations,
                                 limits.action == on_exceed::fail ? HEAPLEDGER_FAIL : HEAPLEDGER_STOP,
                                 limits.reserve_bytes};
-  if (limits.live_bytes == unlimited && limits.allocated_bytes == unlimited && limits.allocations == unlimited) {
+  const bool limited =
+      limits.live_bytes != unlimited || limits.allocated_bytes != unlimited || limits.allocations != unlimited;
+  if (limited && limits.action == on_exceed::fail) {
+    heapledger_on_refused_new(detail::throw_budget_exceeded);
+    if (heapledger_on_refused_new_ask != nullptr) heapledger_on_refused_new_ask(detail::may_throw_budget_exceeded);
+  }
+  // A probe older than this header has no create_with: what hangs on the scope is then attached when it is asked for.
+  if (!limited || heapledger_scope_create_with == nullptr) {
     handle_ = heapledger_scope_create(name.data(), name.size(), parent.handle(), &plain);
   } else {
-    if (limits.action == on_exceed::fail) {
-      heapledger_on_refused_new(detail::throw_budget_exceeded);
-      if (heapledger_on_refused_new_ask != nullptr) heapledger_on_refused_new_ask(detail::may_throw_budget_exceeded);
-    }
     const enter outside(process());
     const detail::held_scope held(parent);
     scope above = parent;

@@ -90,7 +90,8 @@ void recycle(scope_record& record, const totals& did) {
 
 std::uint32_t usable_processors() {
   std::uint64_t set[16] = {};
-  const long bytes = sys::call(__NR_sched_getaffinity, 0, sizeof set, sys::word(set));
+  // Of the first thread: others may be bound to one each.
+  const long bytes = sys::call(__NR_sched_getaffinity, sys::getpid(), sizeof set, sys::word(set));
   std::uint32_t count = 0;
   for (const std::uint64_t each : set) count += static_cast<std::uint32_t>(__builtin_popcountll(each));
   return bytes > 0 && count != 0 ? count : 1;
