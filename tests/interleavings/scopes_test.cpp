@@ -235,6 +235,65 @@ TEST(interleavings, read_and_recycle) {
           1000);
 }
 
+// A thread adds up a scope while another makes one below it, uses it, and recycles it: what that did is seen whole or
+// not at all.
+TEST(interleavings, read_and_fold) {
+  scope_handle parent = 0;
+  explore({.begin =
+               [&] {
+                 the_world().begin();
+                 parent = make("parent");
+                 the_world().watch(2);
+               },
+           .threads = {[&] {
+                         const event now(0);
+                         scope_usage u{};
+                         MODEL_EXPECT(usage_of(*now, parent, false, u));
+                         MODEL_EXPECT(u.allocations <= 1 && u.frees <= u.allocations);
+                         MODEL_EXPECT(u.live_bytes == static_cast<std::int64_t>(bytes) * u.live_blocks);
+                         MODEL_EXPECT(u.allocated_bytes == bytes * u.allocations);
+                       },
+                       [&] {
+                         const scope_handle child = open(1, parent);
+                         enter(1, child);
+                         give_back(1, allocate(1));
+                         enter(1, 0);
+                         close(1, child);
+                         close(1, open(1, 0));
+                       }},
+           .end =
+               [&] {
+                 for (int i = 0; i < 2; ++i) close(0, make("last"));
+                 scope_usage u{};
+                 MODEL_EXPECT(usage_of(parent, false, u) && u.allocations == 1 && u.frees == 1);
+               }},
+          100);
+}
+
+// Two threads close scopes, and each looks through what both closed: none is lost.
+TEST(interleavings, close_while_another_looks) {
+  scope_handle scopes[4] = {};
+  const auto close_two = [&](std::size_t thread) {
+    close(thread, scopes[2 * thread]);
+    close(thread, scopes[2 * thread + 1]);
+  };
+  explore({.begin =
+               [&] {
+                 fewest_to_look_through = 2;
+                 the_world().begin();
+                 for (scope_handle& each : scopes) each = make("scope");
+                 the_world().watch(2);
+               },
+           .threads = {[&] { close_two(0); }, [&] { close_two(1); }},
+           .end =
+               [&] {
+                 for (int i = 0; i < 8; ++i) close(0, make("last"));
+                 for (const scope_handle each : scopes) MODEL_EXPECT(!alive(each));
+               }},
+          100);
+  fewest_to_look_through = 0;
+}
+
 // Scopes on which something hangs are recycled while two threads take what is to be destroyed: each once.
 TEST(interleavings, destroy_once) {
   int users[2] = {};
