@@ -270,6 +270,28 @@ TEST(interleavings, read_and_fold) {
           100);
 }
 
+// Two threads add up a scope, and the first to do so finds what arrived below it.
+TEST(interleavings, read_beside_another) {
+  scope_handle parent = 0;
+  const auto read = [&](std::size_t thread) {
+    const event now(thread);
+    scope_usage u{};
+    MODEL_EXPECT(usage_of(*now, parent, false, u) && u.allocations == 1);
+  };
+  explore({.begin =
+               [&] {
+                 the_world().begin();
+                 parent = make("parent");
+                 enter(0, make("child", parent));
+                 allocate(0);
+                 enter(0, 0);
+                 the_world().watch(2);
+               },
+           .threads = {[&] { read(0); }, [&] { read(1); }},
+           .end = [] {}},
+          100);
+}
+
 // Two threads close scopes, and each looks through what both closed: none is lost.
 TEST(interleavings, close_while_another_looks) {
   scope_handle scopes[4] = {};

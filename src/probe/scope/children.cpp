@@ -47,12 +47,11 @@ scope_record* first_child_of(scope_record& parent) {
 void leave_parent(scope_record& child, const totals& did) {
   if (child.parent == nullptr) return;
   first_child_of(*child.parent);  // it may have arrived just now
-  const folding now(*child.parent);
   add(child.parent->below, did);
   if (child.previous_sibling != nullptr)
     child.previous_sibling->next_sibling = child.next_sibling;
-  else
-    __atomic_store_n(&child.parent->first_child, child.next_sibling, __ATOMIC_RELAXED);
+  else  // release: who finds no child has what it did (is_childless)
+    __atomic_store_n(&child.parent->first_child, child.next_sibling, __ATOMIC_RELEASE);
   if (child.next_sibling != nullptr) child.next_sibling->previous_sibling = child.previous_sibling;
 }
 

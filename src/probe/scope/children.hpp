@@ -17,13 +17,31 @@ class folding {
   scope_record& of_;
 };
 
+// Whether nothing moved in between: begin, read, and ask.
+class at_rest {
+ public:
+  explicit at_rest(const scope_record& of) : of_(of) {
+    const std::uint32_t ended = __atomic_load_n(&of.folds_ended, __ATOMIC_ACQUIRE);  // before what has begun
+    begun_ = __atomic_load_n(&of.folds_begun, __ATOMIC_ACQUIRE);
+    began_so_ = begun_ == ended;
+  }
+  bool began_so() const { return began_so_; }
+  // What was read with acquire order since the beginning is of one moment.
+  bool stayed_so() const { return began_so_ && __atomic_load_n(&of_.folds_begun, __ATOMIC_ACQUIRE) == begun_; }
+
+ private:
+  const scope_record& of_;
+  std::uint32_t begun_;
+  bool began_so_;
+};
+
 // By who makes the child, and keeps the parent meanwhile; takes no lock.
 void arrive_at_parent(scope_record& child);
 // With the lock of scopes held.
 scope_record* first_child_of(scope_record& parent);
 // What a child did, with what is below it, is its parent's from now on.
 void leave_parent(scope_record& child, const totals& did);
-// Any thread: whether there is none, as long as nothing is folding.
+// Any thread: whether there is none, if the parent stays at rest. Then all that children did is in `below`.
 inline bool is_childless(const scope_record& of) {
   return __atomic_load_n(&of.arrived, __ATOMIC_ACQUIRE) == nullptr &&
          __atomic_load_n(&of.first_child, __ATOMIC_ACQUIRE) == nullptr;
