@@ -201,6 +201,36 @@ class Stacks(ledger.Case):
         # All other code of the program has tables.
         self.assertEqual(self.profile([ledger.program("shapes_frames.O2"), "100"], "--stacks", "jit").report["profiler"]["losses"], {})
 
+    def test_programs_without_tables(self):
+        """deno and bun are built so. What helps is said before, at the top of the report, and by doctor."""
+        said = "is built without unwind tables"
+
+        def tell(*arguments):
+            done = ledger.execute([ledger.BIN, *arguments])
+            self.assertEqual(done.status, 0, done)
+            return " ".join((done.out + done.err).decode().split())
+
+        def run(name, mode):
+            profile = self.path(f"{name}.{mode}.hlp")
+            words = tell("run", "--stacks", mode, "-o", profile, "--", ledger.program(name))
+            inner = [s for s in ledger.report(profile)["stacks"] if ledger.functions(s)[0] == "inner"]
+            self.assertEqual(ledger.total(inner, "allocations"), 101)
+            return words, [ledger.functions(s) for s in inner], tell("report", profile)
+
+        for name, has_none in (("without_tables", True), ("without_its_tables", False)):
+            with self.subTest(name):
+                words, stacks, report = run(name, "dwarf")
+                self.assertEqual(said in words, has_none, words)
+                self.assertEqual(said in tell("doctor", ledger.program(name)), has_none)
+                self.assertEqual({len(stack) for stack in stacks}, {1})
+                self.assertIn(f"stacks that end early, most of them in {name}, for want of unwind tables. "
+                              "Record with --stacks jit", report)
+                words, stacks, report = run(name, "jit")
+                self.assertNotIn(said, words)
+                for stack in stacks:
+                    self.assertEqual(stack[:3], ["inner", "outer", "main"])
+                self.assertNotIn("for want of unwind tables", report)
+
     def test_frames(self):
         for build in BUILDS:
             with self.subTest(build=build):

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "report_sample.hpp"
+#include "tool/analyse/dead_ends.hpp"
 #include "tool/analyse/sizes.hpp"
 #include "tool/analyse/symbol_gaps.hpp"
 #include "tool/analyse/threads.hpp"
@@ -87,6 +88,33 @@ TEST(nameless_at_peak, adds_up_places_without_a_name) {
   ASSERT_NE(nameless.module, none);
   EXPECT_EQ(p.modules[nameless.module].path, "/opt/b.so");
   EXPECT_EQ(nameless_at_peak({}, {}).module, none);
+}
+
+TEST(dead_ends, are_where_the_outermost_frame_has_no_rule) {
+  using sample::booked;
+  sample::profile_builder builder;
+  const sample::sample_frame malloc{"malloc", "", 0, "/lib/libc.so.6"};
+  const sample::sample_frame main{"main", "", 0};
+  builder.stack({malloc, main}, booked(1, 1000, 0, 0, 1000));
+  builder.stack({malloc, {"bare", "", 0, "/opt/bare"}}, booked(2, 300, 0, 0, 200));
+  builder.stack({malloc, {"bare", "", 0, "/opt/bare"}, main}, booked(1, 5, 0, 0, 5));
+  builder.stack({malloc, {"", "", 0, ""}}, booked(3, 40, 0, 0, 30));  // generated code
+  builder.stack({malloc, {"", "", 0, ""}, main}, booked(1, 7, 0, 0, 7));
+  builder.stack({}, booked(1, 50, 0, 0, 50));
+  profile p = builder.build();
+  p.process.stacks = "dwarf";
+  EXPECT_EQ(find_dead_ends(p).count.peak_bytes, 30);
+  EXPECT_EQ(find_dead_ends(p).module, none);
+  for (location& place : p.locations)
+    if (place.module != none && p.modules[place.module].path == "/opt/bare") place.lacks_rule = true;
+  const dead_ends found = find_dead_ends(p);
+  EXPECT_EQ(found.count.peak_bytes, 230);
+  EXPECT_EQ(found.count.allocations, 5U);
+  ASSERT_NE(found.module, none);
+  EXPECT_EQ(p.modules[found.module].path, "/opt/bare");
+  p.process.stacks = "jit";
+  EXPECT_EQ(find_dead_ends(p).count.allocations, 0U);
+  EXPECT_EQ(find_dead_ends({}).count.allocations, 0U);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ inline profile full_profile() {
                 .loaded_ns = 100,
                 .unloaded_ns = 2'000'000'000,
                 .symbol_advice = {}}};
-  p.locations = {{0x1139, 0, {1, 0}}, {0x1200, 0, {0}}, {0x7fffdeadbeef, none, {}}, {0x10, 1, {2}}};
+  p.locations = {{0x1139, 0, {1, 0}}, {0x1200, 0, {0}}, {0x7fffdeadbeef, none, {}}, {0x10, 1, {2}, true}};
   p.nodes = {{0, none}, {0, 1}, {1, 0}, {1, 2}, {3, 3}};
   p.stacks = {
       {0, 0, {}, {1, 24, 0, 0, 0, 0, 24}},

@@ -154,7 +154,7 @@ profile any_profile() {
         maybe<std::int64_t>(any_ns)};
   });
   p.locations = some<location>([&] {
-    location place{any<std::uint64_t>(), any_index(p.modules.size(), true), {}};
+    location place{any<std::uint64_t>(), any_index(p.modules.size(), true), {}, any_flag()};
     if (!p.frames.empty()) place.symbols = some<u32>([&] { return any_index(p.frames.size(), false); });
     return place;
   });

@@ -53,6 +53,19 @@ TEST_F(symbolize_profile, loads_of_one_build_are_one_module_in_the_result) {
   EXPECT_EQ(chains, symbolize_file(fixture("gcc"), addresses_));
 }
 
+TEST_F(symbolize_profile, where_stacks_end_outside_of_unwind_tables_is_known) {
+  constexpr std::uint64_t in_the_header = 0x10, in_another_part_of_it = 0x20;
+  auto made = profile_of(fixture("gcc"), std::vector{addresses_[0], in_the_header, in_another_part_of_it});
+  made.nodes = {{}, {0, 0}, {0, 1}, {1, 2}};
+  symbolize(made);
+  EXPECT_FALSE(made.locations[0].lacks_rule);
+  EXPECT_TRUE(made.locations[1].lacks_rule);
+  EXPECT_FALSE(made.locations[2].lacks_rule) << "nothing ends there";
+  made.modules[0].path = "/no/such/file";
+  symbolize(made);
+  EXPECT_TRUE(made.locations[1].lacks_rule) << "what was known stays known";
+}
+
 TEST_F(symbolize_profile, every_load_of_a_build_keeps_the_advice_until_it_is_followed) {
   auto made = profile_of(fixture("symbols_only"), addresses_);
   made.modules.push_back(made.modules[0]);

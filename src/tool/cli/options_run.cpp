@@ -38,7 +38,8 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
   twins.add_flag("-f,--force", "overwrite an existing file",
                  [&](auto source, const std::string& text) { options.force = given(source, text); });
   twins.add("--stacks", "KIND",
-            "dwarf (exact), jit (dwarf, and frame pointers through generated code), fp (frame pointers), off (dwarf)",
+            "dwarf (exact), jit (dwarf, and frame pointers where code has no unwind tables), fp (frame pointers), off "
+            "(dwarf)",
             [&](auto source, const std::string& text) {
               options.stacks = choice_value(source, text, {"dwarf", "jit", "fp", "off"});
             });

@@ -34,7 +34,9 @@ std::optional<refusal> check(const run_options& options) {
   const auto& program = options.command[0];
   const auto found = check_program(program);
   for (const auto& finding : found.findings) {
-    const bool is_said = finding.weight == severity::warning ? !options.quiet : options.verbose > 0;
+    const bool matters = finding.weight == severity::warning ||
+                         (finding.what == obstacle::no_unwind_tables && options.stacks == "dwarf");
+    const bool is_said = matters ? !options.quiet : options.verbose > 0;
     if (finding.weight != severity::fatal && is_said) say(fmt::format("{}: {}", program, finding.words));
   }
   const auto* fatal = found.fatal();

@@ -20,6 +20,8 @@ struct place_hash {
 // One profile that has the places of many, each once.
 class union_of_places {
  public:
+  union_of_places() { all.nodes.emplace_back(); }
+
   // For each module and each location of a profile, its index here.
   struct indices {
     std::vector<std::uint32_t> modules;
@@ -34,13 +36,16 @@ class union_of_places {
       const auto module = place.module < modules.size() ? modules[place.module] : none;
       const auto [known, is_new] =
           places_.try_emplace({module, place.address}, static_cast<std::uint32_t>(all.locations.size()));
-      if (is_new) all.locations.push_back({.address = place.address, .module = module, .symbols = {}});
+      if (is_new) all.locations.push_back({.address = place.address, .module = module});
       locations.push_back(known->second);
     }
+    for (std::size_t node = 1; node < from.nodes.size(); ++node)
+      if (from.nodes[node].parent == 0 && from.nodes[node].location < locations.size())
+        all.nodes.push_back({.parent = 0, .location = locations[from.nodes[node].location]});
     return {std::move(modules), std::move(locations)};
   }
 
-  profile all;
+  profile all;  // its tree has outermost frames only
 
  private:
   std::uint32_t add_module(const module_info& module) {
@@ -95,9 +100,11 @@ void symbolize_together(std::span<profile> profiles, const symbolize_options& op
   symbolize(together.all, options);
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     frame_taker taker(together.all, profiles[i]);
-    for (std::size_t place = 0; place < profiles[i].locations.size(); ++place)
-      for (const auto frame : together.all.locations[indices[i].locations[place]].symbols)
-        profiles[i].locations[place].symbols.push_back(taker.frame(frame));
+    for (std::size_t place = 0; place < profiles[i].locations.size(); ++place) {
+      const location& found = together.all.locations[indices[i].locations[place]];
+      for (const auto frame : found.symbols) profiles[i].locations[place].symbols.push_back(taker.frame(frame));
+      profiles[i].locations[place].lacks_rule = found.lacks_rule;
+    }
     for (std::size_t module = 0; module < profiles[i].modules.size(); ++module)
       profiles[i].modules[module].symbol_advice = together.all.modules[indices[i].modules[module]].symbol_advice;
     profiles[i].symbolized = true;

@@ -143,6 +143,7 @@ std::optional<elf_traits> read_elf_traits(int fd) {
   for (std::size_t i = 0; i < segments; ++i) {
     GElf_Phdr segment;
     if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) == nullptr) return std::nullopt;
+    traits.unwind_tables = traits.unwind_tables || segment.p_type == PT_GNU_EH_FRAME;
     if (segment.p_type == PT_INTERP) traits.interpreter = read_interpreter(elf.get(), segment);
   }
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {

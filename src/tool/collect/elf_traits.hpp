@@ -7,12 +7,13 @@
 namespace heapledger {
 
 struct elf_traits {
-  bool native = false;        // class and machine are this tool's own
-  bool program = false;       // an executable or a position-independent one
-  std::string machine;        // for people: "32-bit x86"
-  std::string interpreter;    // PT_INTERP; empty: static
-  std::string sanitizer;      // "AddressSanitizer", ...; empty: none
-  std::string own_allocator;  // name of a malloc defined in the file; empty: none
+  bool native = false;         // class and machine are this tool's own
+  bool program = false;        // an executable or a position-independent one
+  std::string machine;         // for people: "32-bit x86"
+  std::string interpreter;     // PT_INTERP; empty: static
+  std::string sanitizer;       // "AddressSanitizer", ...; empty: none
+  bool unwind_tables = false;  // where the unwinder looks for them: PT_GNU_EH_FRAME
+  std::string own_allocator;   // name of a malloc defined in the file; empty: none
 };
 
 const char* native_machine();

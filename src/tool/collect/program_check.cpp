@@ -119,6 +119,10 @@ void check_elf(int fd, program_check& check) {
                     "link the allocator as a shared library",
                     traits->own_allocator));
   }
+  if (!traits->unwind_tables) {
+    add(check, obstacle::no_unwind_tables, severity::note,
+        "is built without unwind tables, so stacks end in its code; --stacks jit goes on there by frame pointers");
+  }
 }
 
 // The words of a #! line: the interpreter, and what follows it as one argument, as the kernel splits them.

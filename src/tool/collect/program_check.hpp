@@ -9,15 +9,16 @@
 namespace heapledger {
 
 enum class obstacle {
-  not_found,       // no such file: exit 127
-  not_executable,  // no permission, a directory, another machine's program, a missing interpreter: exit 126
-  static_program,  // no dynamic loader, so nothing is ever preloaded
-  foreign_libc,    // a dynamic loader that is not glibc's
-  privileged,      // setuid, setgid, file capabilities: the loader ignores LD_PRELOAD
-  sanitizer,       // AddressSanitizer and its kin own malloc
-  own_allocator,   // brings a malloc that ours cannot stand before
-  unchecked,       // executable, but not readable for us
-  script           // runs through an interpreter: that one is profiled
+  not_found,         // no such file: exit 127
+  not_executable,    // no permission, a directory, another machine's program, a missing interpreter: exit 126
+  static_program,    // no dynamic loader, so nothing is ever preloaded
+  foreign_libc,      // a dynamic loader that is not glibc's
+  privileged,        // setuid, setgid, file capabilities: the loader ignores LD_PRELOAD
+  sanitizer,         // AddressSanitizer and its kin own malloc
+  own_allocator,     // brings a malloc that ours cannot stand before
+  no_unwind_tables,  // stacks end in its code
+  unchecked,         // executable, but not readable for us
+  script             // runs through an interpreter: that one is profiled
 };
 
 enum class severity { note, warning, fatal };  // fatal: a run would give no profile

@@ -15,6 +15,7 @@
 #include "tool/report/names.hpp"
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
+#include "tool/report/troubles.hpp"
 
 namespace heapledger::html {
 namespace {
@@ -41,8 +42,6 @@ std::string symbol_lines(const profile& p) {
 }  // namespace
 
 std::string words(const profile& p) {
-  std::vector<std::string> losses;
-  for (const auto& [name, count] : p.profiler.losses) losses.push_back(report::loss_text(name, count));
   std::vector<std::string> errors;
   for (const auto& [error, doubt] : analyse::judged_errors(p))
     errors.push_back(report::error_text(error.kind, error.count));
@@ -54,12 +53,12 @@ std::string words(const profile& p) {
   const auto nameless = analyse::nameless_at_peak(p, analyse::find_sites(p, machinery));
   return fmt::format(
       R"({{"name":{},"command":{},"ending":{},"host":{},"losses":{},"errors":{},"symbols":{},"modules":{},"threads":{},)"
-      R"("nameless_peak_bytes":{},"symbolized":{}}})",
+      R"("nameless_peak_bytes":{},"dead_ends":{},"symbolized":{}}})",
       report::json_string(report::terminal_text(report::file_part(p.process.exe))),
       report::json_string(report::command_text(p.process.command, p.process.exe)),
       report::json_string(report::ending_text(p.process)), report::json_string(report::terminal_text(p.process.host)),
-      text_list(losses), text_list(errors), symbol_lines(p), text_list(modules), text_list(threads), nameless.bytes,
-      p.symbolized);
+      text_list(report::loss_texts(p)), text_list(errors), symbol_lines(p), text_list(modules), text_list(threads),
+      nameless.bytes, report::json_string(report::dead_end_text(p)), p.symbolized);
 }
 
 std::string small_report(profile& p) {

@@ -130,6 +130,7 @@ struct location {
   std::uint64_t address = 0;
   std::uint32_t module = none;         // index into modules; none: address is absolute
   std::vector<std::uint32_t> symbols;  // indices into frames, innermost inlined function first; empty: unknown
+  bool lacks_rule = false;             // outermost somewhere, and known to be outside of all unwind tables
   bool operator==(const location&) const = default;
 };
 

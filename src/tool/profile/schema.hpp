@@ -307,6 +307,7 @@ void columns(auto& table, is<std::vector<location>> auto& rows, auto& flat) {
   table.column(2, rows, &location::module, optional_index<plain>{});
   table.column(3, flat.symbol_counts, itself, plain{});
   table.list(4, flat.symbols, delta{});
+  table.column(5, rows, &location::lacks_rule, plain{});
 }
 
 void columns(auto& table, is<std::vector<stack_node>> auto& rows) {

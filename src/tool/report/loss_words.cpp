@@ -19,6 +19,8 @@ struct words {
   const char* meaning;
 };
 
+constexpr std::string_view no_rule_in_jit_mode = "stack_cut_no_rule, jit";
+
 constexpr words losses[] = {
     {"nodes_full", "stack was cut", "stacks were cut",
      "because the table of frames was full; their bytes are counted at the part that was known. Record with --depth, "
@@ -35,8 +37,10 @@ constexpr words losses[] = {
     {"stack_cut_depth", "stack was longer", "stacks were longer",
      "than --depth allowed: only the inner part is shown. Record with a larger --depth, or without."},
     {"stack_cut_no_rule", "stack ends", "stacks end",
-     "early, at code without unwind information (assembly, generated code); totals are right. Of code that node, java "
-     "and the like generate: record with --stacks jit."},
+     "early, at code without unwind information (generated code, assembly, a program built without unwind tables); "
+     "totals are right. To go on there by frame pointers: record with --stacks jit."},
+    {no_rule_in_jit_mode, "stack ends", "stacks end",
+     "early, at code that has neither unwind information nor frame pointers; totals are right."},
     {"stack_cut_bounds", "stack ends", "stacks end", "early, where memory could not be a stack; totals are right."},
     {"large_full", "large block was", "large blocks were",
      "not booked, because the table of large blocks was full: totals are too low by these."},
@@ -111,6 +115,15 @@ std::string loss_text(std::string_view name, std::uint64_t count) {
                        terminal_text(name));
   }
   return fmt::format("{} {}", counted(count, known->singular, known->plural), known->meaning);
+}
+
+std::vector<std::string> loss_texts(const profile& p) {
+  std::vector<std::string> texts;
+  for (const auto& [name, count] : p.profiler.losses) {
+    const bool also_without_frame_pointers = name == "stack_cut_no_rule" && p.process.stacks == "jit";
+    texts.push_back(loss_text(also_without_frame_pointers ? no_rule_in_jit_mode : std::string_view(name), count));
+  }
+  return texts;
 }
 
 std::string error_text(std::string_view kind, std::uint64_t count) {

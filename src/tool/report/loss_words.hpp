@@ -4,11 +4,16 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "tool/profile/profile.hpp"
 
 namespace heapledger::report {
 
 // A loss that this version does not know is shown by its name.
 std::string loss_text(std::string_view name, std::uint64_t count);
+// Of a whole profile, by the way in which its stacks were walked.
+std::vector<std::string> loss_texts(const profile& p);
 
 // "double-free", "mismatch", "overflow": what happened, and what to do.
 std::string error_text(std::string_view kind, std::uint64_t count);

@@ -169,6 +169,7 @@ std::string text_report(const profile& p, const text_options& options) {
   write_overview(page, p);
   write_errors(page, p, sites.machinery());
   write_missing_names(page, p, sites.sites());
+  write_dead_ends(page, p);
   write_mapped_share(page, p);
   write_lists(page, p, sites, options);
   write_scopes(page, p);

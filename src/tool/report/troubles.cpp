@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tool/analyse/dead_ends.hpp"
 #include "tool/analyse/error_places.hpp"
 #include "tool/analyse/symbol_gaps.hpp"
 #include "tool/report/loss_words.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t error_places_shown = 3;  // of each kind
 constexpr std::size_t modules_shown = 4;
-constexpr double nameless_share_worth_a_word = 0.20;
+constexpr double share_worth_a_word = 0.20;
 
 std::string advice_behind(const module_info& module, std::string_view separator) {
   return module.symbol_advice.empty() ? "" : fmt::format("{}{}", separator, terminal_text(module.symbol_advice));
@@ -61,7 +62,7 @@ void write_errors(page& page, const profile& p, analyse::machinery& machinery) {
 void write_losses(page& page, const profile& p) {
   if (p.profiler.losses.empty()) return;
   page.heading("What these numbers do not show");
-  for (const auto& [name, count] : p.profiler.losses) page.paragraph(loss_text(name, count), 2);
+  for (const std::string& text : loss_texts(p)) page.paragraph(text, 2);
 }
 
 void write_missing_names(page& page, const profile& p, const std::vector<analyse::site>& sites) {
@@ -69,7 +70,7 @@ void write_missing_names(page& page, const profile& p, const std::vector<analyse
   const auto nameless = analyse::nameless_at_peak(p, sites);
   const auto share =
       static_cast<double>(nameless.bytes) / static_cast<double>(std::max<std::int64_t>(1, p.totals().peak_bytes));
-  if (nameless.module == none || share < nameless_share_worth_a_word) return;
+  if (nameless.module == none || share < share_worth_a_word) return;
   const module_info& module = p.modules[nameless.module];
   page.blank();
   page.paragraph(
@@ -77,6 +78,29 @@ void write_missing_names(page& page, const profile& p, const std::vector<analyse
                   "See \"Symbols that are missing\" below.",
                   100 * std::min(share, 1.0), terminal_text(file_part(module.path)), advice_behind(module, ": ")),
       2);
+}
+
+std::string dead_end_text(const profile& p) {
+  const auto ends = analyse::find_dead_ends(p);
+  const counters all = p.totals();
+  const auto share = [](auto part, auto whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+  };
+  const double of_peak = std::min(share(ends.count.peak_bytes, all.peak_bytes), 1.0);
+  const double of_count = share(ends.count.allocations, all.allocations);
+  if (std::max(of_peak, of_count) < share_worth_a_word) return {};
+  return fmt::format(
+      "{:.0f} % of the {} have stacks that end early, most of them in {}, for want of unwind tables. Record with "
+      "--stacks jit: it goes on there by frame pointers.",
+      100 * std::max(of_peak, of_count), of_peak >= of_count ? "bytes at the peak" : "allocations",
+      ends.module == none ? "code that the program generated" : terminal_text(file_part(p.modules[ends.module].path)));
+}
+
+void write_dead_ends(page& page, const profile& p) {
+  const std::string text = dead_end_text(p);
+  if (text.empty()) return;
+  page.blank();
+  page.paragraph(text, 2);
 }
 
 void write_symbol_advice(page& page, const profile& p) {

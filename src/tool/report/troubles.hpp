@@ -1,6 +1,7 @@
 // What went wrong, in the program and in the profile: errors found, losses, missing symbols, the profiler's own share.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "tool/analyse/groups.hpp"
@@ -14,6 +15,9 @@ void write_errors(page& page, const profile& p, analyse::machinery& machinery);
 void write_losses(page& page, const profile& p);
 // A short word before the lists, when much of them is without names; and at the end, which module lacks what.
 void write_missing_names(page& page, const profile& p, const std::vector<analyse::site>& sites);
+// The same of stacks that end early, where another way to find callers is there; empty: few do.
+std::string dead_end_text(const profile& p);
+void write_dead_ends(page& page, const profile& p);
 void write_symbol_advice(page& page, const profile& p);
 void write_profiler(page& page, const profile& p);
 

@@ -31,6 +31,17 @@ bool any_section(Elf* elf, Predicate matches) {
   return false;
 }
 
+template <class Use>
+void for_each_segment(Elf* elf, Use use) {
+  std::size_t count = 0;
+  if (elf_getphdrnum(elf, &count) != 0) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) return;
+    use(header);
+  }
+}
+
 bool plays(elf_role role, unsigned type) {
   return type == ET_EXEC || type == ET_DYN || (role == elf_role::common && type == ET_REL);
 }
@@ -119,16 +130,18 @@ bool elf_file::has_symbol_table() const {
   return any_section(elf_, [](std::string_view, const GElf_Shdr& header) { return header.sh_type == SHT_SYMTAB; });
 }
 
+bool elf_file::has_unwind_tables() const {
+  bool found = false;
+  for_each_segment(elf_, [&](const GElf_Phdr& header) { found = found || header.p_type == PT_GNU_EH_FRAME; });
+  return found;
+}
+
 std::vector<address_range> elf_file::executable_ranges() const {
   std::vector<address_range> ranges;
-  std::size_t count = 0;
-  if (elf_getphdrnum(elf_, &count) != 0) return ranges;
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr) break;
+  for_each_segment(elf_, [&](const GElf_Phdr& header) {
     if (header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0 && header.p_vaddr + header.p_memsz >= header.p_vaddr)
       ranges.push_back({header.p_vaddr, header.p_vaddr + header.p_memsz});
-  }
+  });
   return ranges;
 }
 

@@ -44,7 +44,8 @@ class elf_file {
   std::string build_id() const;   // lowercase hex, may be empty
   std::optional<debug_link> link() const;
   bool has_debug_info() const;
-  bool has_symbol_table() const;  // .symtab, not .dynsym
+  bool has_symbol_table() const;   // .symtab, not .dynsym
+  bool has_unwind_tables() const;  // .eh_frame_hdr, by which unwinders find them
   std::vector<address_range> executable_ranges() const;
   std::uint32_t crc() const;  // of the whole file, as .gnu_debuglink counts it
   bool is_as_it_was() const;  // not written to, or cut off, since it was opened

@@ -12,6 +12,7 @@
 #include "tool/symbolize/frame_interner.hpp"
 #include "tool/symbolize/packages.hpp"
 #include "tool/symbolize/resolver.hpp"
+#include "tool/symbolize/unwind_rules.hpp"
 
 namespace heapledger {
 namespace {
@@ -45,6 +46,14 @@ std::vector<build> group_by_build(const profile& target) {
   return builds;
 }
 
+std::vector<bool> outermost_locations(const profile& target) {
+  std::vector<bool> found(target.locations.size());
+  for (std::size_t node = 1; node < target.nodes.size(); ++node)
+    if (target.nodes[node].parent == 0 && target.nodes[node].location < found.size())
+      found[target.nodes[node].location] = true;
+  return found;
+}
+
 enum class knowledge { nothing, name, line };
 
 knowledge knowledge_of(const profile& target, const location& place) {
@@ -71,7 +80,8 @@ module_symbols judge(const symbols::resolver& content, const std::string& other_
 
 class symbolizer {
  public:
-  symbolizer(profile& target, const symbolize_options& options) : target_(target), options_(options), frames_(target) {}
+  symbolizer(profile& target, const symbolize_options& options)
+      : target_(target), options_(options), is_outermost_(outermost_locations(target)), frames_(target) {}
 
   symbolize_result run() {
     symbolize_result result;
@@ -106,12 +116,14 @@ class symbolizer {
       const symbols::resolver content(std::move(files), options_.debug_paths);
       summary.symbols = judge(content, each.other_build_id);
       const auto found = content.has_file() ? resolve(each, content) : found_symbols();
+      const auto dead_ends = find_dead_ends(each, content);
       if (content.alternate_missing()) summary.advice = "parts of its debug information, moved by dwz, are missing";
       if (symbols::file_was_cut_off() || !content.is_as_it_was()) {
         summary.symbols = module_symbols::changed;
         summary.advice = "its file was written to while names were looked up: look again with --debug-path FOLDER";
       } else {
         take(found);
+        for (const auto index : dead_ends) target_.locations[index].lacks_rule = true;
       }
     }
     for (const auto& [address, index] : each.locations) {
@@ -144,6 +156,15 @@ class symbolizer {
       resolved_ += first[index + 1] - first[index];
       if (before / progress_step != resolved_ / progress_step) report_progress(resolved_);
     });
+    return found;
+  }
+
+  std::vector<std::uint32_t> find_dead_ends(const build& each, const symbols::resolver& content) const {
+    std::vector<std::uint32_t> found;
+    if (content.code() == nullptr) return found;
+    const symbols::unwind_rules rules(*content.code());
+    for (const auto& [address, index] : each.locations)
+      if (is_outermost_[index] && !rules.cover(address)) found.push_back(index);
     return found;
   }
 
@@ -189,6 +210,7 @@ class symbolizer {
 
   profile& target_;
   const symbolize_options& options_;
+  const std::vector<bool> is_outermost_;  // somewhere, by location
   symbols::frame_interner frames_;
   std::size_t resolved_ = 0;
   std::size_t reported_ = 0;

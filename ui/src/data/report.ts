@@ -184,6 +184,7 @@ export interface Words {
   modules: string[];
   threads: string[]; // names, one for each of the report's
   nameless_peak_bytes: number;
+  dead_ends: string; // what to do where many stacks end early; empty: few do
   symbolized: boolean;
 }
 

@@ -80,6 +80,7 @@ export class OverviewPage implements Page {
     if (share >= 0.2 && words.symbols.length > 0) {
       texts.push(`${percentText(Math.min(share, 1), 1)} of the bytes at the peak belong to functions without a name: ${words.symbols[0]}.`);
     }
+    if (words.dead_ends !== "") texts.push(words.dead_ends);
     if (words.losses.length > 0) texts.push(`Not everything could be booked: ${words.losses[0]}`);
     if (!exact) texts.push("Some numbers of this profile are above 2^53; here they are rounded.");
     const shown = texts.slice(0, 2);
