@@ -9,6 +9,7 @@
 
 #include "tool/symbolize/debug_files.hpp"
 #include "tool/symbolize/resolver.hpp"
+#include "tool/symbolize/unwind_rules.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace symbols = heapledger::symbols;
@@ -24,6 +25,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   content.resolve(addresses, [](std::size_t index, std::span<const symbols::resolved_frame> frames) {
     if (index >= addresses.size() || frames.empty()) std::abort();
   });
+  if (content.code() != nullptr) {
+    const symbols::unwind_rules rules(*content.code());
+    for (const std::uint64_t address : addresses) rules.cover(address);
+  }
   close(file);
   return 0;
 }
