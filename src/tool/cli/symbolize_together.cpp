@@ -36,7 +36,7 @@ class union_of_places {
       const auto module = place.module < modules.size() ? modules[place.module] : none;
       const auto [known, is_new] =
           places_.try_emplace({module, place.address}, static_cast<std::uint32_t>(all.locations.size()));
-      if (is_new) all.locations.push_back({.address = place.address, .module = module});
+      if (is_new) all.locations.push_back({.address = place.address, .module = module, .symbols = {}});
       locations.push_back(known->second);
     }
     for (std::size_t node = 1; node < from.nodes.size(); ++node)
