@@ -17,22 +17,16 @@ class folding {
   scope_record& of_;
 };
 
-// Whether nothing moved in between: begin, read, and ask.
+// Whether nothing moved while something was read: begin, read with acquire order, and ask. No fold had begun by the end
+// that had not ended at the beginning.
 class at_rest {
  public:
-  explicit at_rest(const scope_record& of) : of_(of) {
-    const std::uint32_t ended = __atomic_load_n(&of.folds_ended, __ATOMIC_ACQUIRE);  // before what has begun
-    begun_ = __atomic_load_n(&of.folds_begun, __ATOMIC_ACQUIRE);
-    began_so_ = begun_ == ended;
-  }
-  bool began_so() const { return began_so_; }
-  // What was read with acquire order since the beginning is of one moment.
-  bool stayed_so() const { return began_so_ && __atomic_load_n(&of_.folds_begun, __ATOMIC_ACQUIRE) == begun_; }
+  explicit at_rest(const scope_record& of) : of_(of), ended_(__atomic_load_n(&of.folds_ended, __ATOMIC_ACQUIRE)) {}
+  bool still() const { return __atomic_load_n(&of_.folds_begun, __ATOMIC_ACQUIRE) == ended_; }
 
  private:
   const scope_record& of_;
-  std::uint32_t begun_;
-  bool began_so_;
+  const std::uint32_t ended_;
 };
 
 // By who makes the child, and keeps the parent meanwhile; takes no lock.

@@ -140,11 +140,11 @@ void add_usage(scope_record& record, scope_handle handle, bool alone, totals& su
 // Of a scope that has no children any more: no lock. False where it has, or would not hold still.
 bool add_usage_of_childless(const scope_record& record, scope_handle handle, bool alone, totals& sum) {
   const at_rest whole(record);
-  if (!whole.began_so() || (!alone && !is_childless(record))) return false;
+  if (!alone && !is_childless(record)) return false;
   totals did;
   if (!sum_of_threads(record, handle, did)) return false;
   if (!alone) did += settled_totals(record.below);
-  if (!whole.stayed_so()) return false;
+  if (!whole.still()) return false;
   sum += did;
   return true;
 }
@@ -176,10 +176,10 @@ bool has_slot(const thread_scopes& of, scope_handle handle) {
 bool sum_of_threads(const scope_record& record, scope_handle handle, totals& out) {
   out = {};
   const at_rest whole(record);
-  if (!whole.began_so()) return false;
+  if (!whole.still()) return false;
   if (!sum_of_workers(record, handle, out) && !sum_of_all(handle, out)) return false;
   out += settled_totals(record.folded);
-  return whole.stayed_so();
+  return whole.still();
 }
 
 bool usage_of(books& own, scope_handle handle, bool alone, scope_usage& out) {
