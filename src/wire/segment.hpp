@@ -326,6 +326,27 @@ struct check_result {  // self-check mode: every stack walked a second time by a
 
 inline constexpr std::uint32_t exit_status_known = 0x100;
 
+// A program that the process, or a child of it before its exec, executed, and that keeps no books. `ready` is written
+// last (release).
+enum class uncounted_reason : std::uint32_t {
+  none,
+  static_program,
+  sanitizer,
+  other_libc,
+  other_machine,
+  privileged,    // the loader ignores LD_PRELOAD
+  out_of_reach,  // the probe's file is not there, in another root or for another user
+  count
+};
+struct uncounted_program {
+  uncounted_reason reason;
+  std::uint32_t ready;
+  std::uint64_t times;
+  char path[240];  // as executed; its end where it is longer. NUL terminated
+};
+static_assert(sizeof(uncounted_program) == 256);
+inline constexpr std::size_t uncounted_capacity = 16;
+
 struct segment_header {
   std::uint64_t magic;
   std::uint32_t version;
@@ -402,6 +423,9 @@ struct segment_header {
 
   std::uint64_t mapped_bytes[mapping_kind_count];  // now
   std::uint64_t mapped_peak_bytes;                 // highest sum of them
+
+  std::uint64_t uncounted_others;  // times that the table had no room
+  uncounted_program uncounted[uncounted_capacity];
 };
 static_assert(sizeof(segment_header) <= header_bytes);
 

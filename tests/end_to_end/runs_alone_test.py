@@ -1,6 +1,7 @@
 """Programs that the probe cannot be in run as they do alone, whoever starts them and however: the program alone is the
 oracle, its standard error included. The probe stays out of them; what started them is profiled."""
 
+import collections
 import os
 import shutil
 import subprocess
@@ -20,10 +21,17 @@ WAYS = {"execve": ["/usr/bin/env"], "execvp": ["/usr/bin/python3", "-c", EXECVP]
 
 
 class RunsAlone(ledger.Case):
-    def left_alone(self, way, program, *arguments, status):
+    def uncounted(self, done):
+        times = collections.Counter()
+        for program in (u for r in done.reports for u in r.get("uncounted", [])):
+            times[program["path"], program["reason"]] += program["times"]
+        return times
+
+    def left_alone(self, way, program, *arguments, status, reason="other-libc"):
         with self.subTest(way=way, program=program):
             done = self.assert_same([*WAYS[way], program, *arguments], processes=1)
             self.assertEqual(done.status, status, done)
+            self.assertEqual(self.uncounted(done), {(program, reason): 1})
             exes = {os.path.basename(r["process"]["exe"]) for r in done.reports}
             self.assertEqual({name for name in exes if name != "env" and not name.startswith("python")}, set())
 
@@ -41,7 +49,7 @@ class RunsAlone(ledger.Case):
         if not self.is_executable(BITS_32):
             self.skipTest("this kernel does not execute 32-bit programs")
         for way in WAYS:
-            self.left_alone(way, BITS_32, status=7)
+            self.left_alone(way, BITS_32, status=7, reason="other-machine")
 
     def test_interpreter_of_a_script(self):
         program = self.write("on_musl", f"#! \t{MUSL}\t5\n")
@@ -51,6 +59,59 @@ class RunsAlone(ledger.Case):
                 if way != "fexecve of a path" and way != "fexecve":  # by then Python has closed the file
                     self.left_alone(way, program, status=0)
             program = self.write(f"script-{level}", f"#!{program}\nwhatever\n")
+
+    def test_static_programs_are_named(self):
+        """And what fails to start is not, nor is a program that the loader is told to start."""
+        static = ledger.program("nothing_static")
+        for way in WAYS:
+            self.left_alone(way, static, status=0, reason="static")
+        script = self.write("several", f"{static}; {static} & wait; {static} x | cat; exec {static}")
+        done = self.assert_same(["/bin/sh", script])
+        self.assertEqual(self.uncounted(done), {(static, "static"): 4}, done)
+        spawn = f"import subprocess; [subprocess.run([{static!r}]) for i in range(3)]"
+        self.assertEqual(self.uncounted(self.assert_same(["/usr/bin/python3", "-c", spawn])), {(static, "static"): 3})
+        copy = self.path("copy")
+        shutil.copy(static, copy)
+        os.chmod(copy, 0o644)
+        failing = f"import os\ntry: os.execv({copy!r}, ['x'])\nexcept OSError as e: print(e.errno)"
+        self.assertEqual(self.uncounted(self.assert_same(["/usr/bin/python3", "-c", failing])), {})
+        self.assertEqual(self.uncounted(self.assert_same(["/usr/bin/env", "/lib64/ld-linux-x86-64.so.2", "/bin/true"])), {})
+
+    def test_run_and_report_name_them(self):
+        static = ledger.program("nothing_static")
+        said = f"not counted: {static} (2 times; statically linked)"
+        profile = self.path("p.hlp")
+        done = ledger.execute([ledger.BIN, "run", "-o", profile, "--", "/bin/sh", "-c", f"{static}; {static}; :"])
+        self.assertIn("heapledger: " + said, done.err.decode())
+        text = " ".join(ledger.execute([ledger.BIN, "report", profile]).out.decode().split())
+        self.assertIn("Programs that it started are " + said, text)
+        done = ledger.execute([ledger.BIN, "run", "--only", "sh", "-o", self.path("q.hlp"), "--", "/bin/sh", "-c",
+                               f"{static}; :"])
+        self.assertNotIn("not counted", done.err.decode())
+
+    def test_more_programs_than_the_list_has(self):
+        programs = [self.path(f"static{i}") for i in range(20)]
+        for each in programs:
+            os.symlink(ledger.program("nothing_static"), each)
+        spawn = f"import subprocess; [subprocess.run([p]) for p in {programs!r}]"
+        found = self.uncounted(self.assert_same(["/usr/bin/python3", "-c", spawn]))
+        self.assertEqual(found, {("", ""): 4} | {(p, "static"): 1 for p in programs[:16]})
+
+    def test_privileged(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root to become somebody else")
+        folder = self.path("open")
+        os.makedirs(folder)
+        privileged = os.path.join(folder, "privileged")
+        shutil.copy(ledger.program("nothing"), privileged)
+        os.chmod(privileged, 0o4755)
+        become = f"import os; os.setgid(65534); os.setuid(65534); os.execv({privileged!r}, ['x'])"
+        as_root = f"import os; os.execv({privileged!r}, ['x'])"
+        os.chmod(self.dir, 0o755)
+        done = self.assert_same(["/usr/bin/python3", "-c", as_root])
+        self.assertEqual(self.uncounted(done), {})
+        done = self.assert_same(["/usr/bin/python3", "-c", become])
+        self.assertEqual(self.uncounted(done), {(privileged, "privileged"): 1})
 
     def test_a_script_of_a_profiled_interpreter(self):
         script = self.write("script", "#!/bin/sh\nexit 3\n")

@@ -122,6 +122,7 @@ inline profile full_profile() {
                       .losses = {{"refused_most", 3}},
                       .reachability = reachability_info{30, 29, 1'500'000, 1 << 20, "none"},
                       .obstacle = "no_memfd"};
+  p.uncounted = {{"/usr/bin/tool", "static", 2}, {"", "", 1}};
   p.profiler = {.segment_bytes = 1 << 20,
                 .private_bytes = 1 << 16,
                 .tag_bytes = 64,

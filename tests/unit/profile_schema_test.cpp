@@ -71,6 +71,7 @@ TEST(ProfileGolden, StillReadsFormat1) {
   written_then.process.lives_timed = false;
   written_then.lifetimes.clear();
   written_then.mapped.reset();
+  written_then.uncounted.clear();
   written_then.memory->other_bytes += std::exchange(written_then.memory->mapped_bytes, 0);
   for (auto& stack : written_then.stacks) {
     stack.thread = none;

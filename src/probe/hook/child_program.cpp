@@ -1,16 +1,20 @@
 #include "probe/hook/child_program.hpp"
 
 #include <elf.h>
-#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "probe/base/syscalls.hpp"
-#include "probe/hook/path_search.hpp"
 
 namespace heapledger::probe {
 namespace {
+
+using wire::uncounted_reason;
 
 constexpr const char* runtimes[] = {"libasan.", "libtsan.", "liblsan.", "libhwasan."};
 constexpr unsigned segments_limit = 64, entries_limit = 256;
@@ -19,26 +23,25 @@ constexpr std::size_t first_bytes_of_script = 256;  // that it looks at
 
 class program_file {
  public:
-  program_file(int folder, const char* path)
-      : fd_(static_cast<int>(
-            sys::call(__NR_openat, folder, sys::word(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))) {}
+  explicit program_file(const child_file& file)
+      : fd_(static_cast<int>(sys::call(__NR_openat, static_cast<std::uint64_t>(file.folder), sys::word(file.path),
+                                       O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))) {
+    is_known_ = sys::call(__NR_newfstatat, static_cast<std::uint64_t>(file.folder), sys::word(file.path),
+                          sys::word(&status_), 0) == 0;
+  }
   ~program_file() {
     if (fd_ >= 0) sys::close(fd_);
   }
   program_file(const program_file&) = delete;
   program_file& operator=(const program_file&) = delete;
 
-  bool runs_alone() const {
+  uncounted_reason why_uncounted() const {
     Elf64_Ehdr head;
-    if (!read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return false;
-    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != EM_X86_64) return true;
-    for (unsigned i = 0; i < std::min<unsigned>(head.e_phnum, segments_limit); ++i) {
-      Elf64_Phdr segment;
-      if (!read(head.e_phoff + i * sizeof segment, segment)) break;
-      if (segment.p_type == PT_INTERP && is_of_musl(segment)) return true;
-      if (segment.p_type == PT_DYNAMIC && needs_sanitizer(head, segment.p_offset)) return true;
+    if (read(0, head) && std::memcmp(head.e_ident, ELFMAG, SELFMAG) == 0) {
+      const uncounted_reason why = by_its_kind(head);
+      if (why != uncounted_reason::none) return why;
     }
-    return false;
+    return is_privileged() ? uncounted_reason::privileged : uncounted_reason::none;
   }
 
   // The interpreter that a script names.
@@ -61,6 +64,38 @@ class program_file {
   template <class T>
   bool read(std::uint64_t offset, T& out) const {
     return read(offset, &out, sizeof out) == sizeof out;
+  }
+
+  uncounted_reason by_its_kind(const Elf64_Ehdr& head) const {
+    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != EM_X86_64) return uncounted_reason::other_machine;
+    bool is_static = true;
+    for (unsigned i = 0; i < std::min<unsigned>(head.e_phnum, segments_limit); ++i) {
+      Elf64_Phdr segment;
+      if (!read(head.e_phoff + i * sizeof segment, segment)) return uncounted_reason::none;
+      if (segment.p_type == PT_INTERP && is_of_musl(segment)) return uncounted_reason::other_libc;
+      if (segment.p_type == PT_DYNAMIC && needs_sanitizer(head, segment.p_offset)) return uncounted_reason::sanitizer;
+      // The dynamic loader names none either: it is no program of its own.
+      if (segment.p_type == PT_INTERP || (segment.p_type == PT_DYNAMIC && !is_program(head, segment.p_offset)))
+        is_static = false;
+    }
+    return is_static ? uncounted_reason::static_program : uncounted_reason::none;
+  }
+
+  // As the kernel decides AT_SECURE, in which the loader ignores LD_PRELOAD.
+  bool is_privileged() const {
+    if (!is_known_) return false;
+    const auto user = sys::call(__NR_getuid), group = sys::call(__NR_getgid);
+    const bool sets_user = (status_.st_mode & S_ISUID) != 0 && status_.st_uid != static_cast<uid_t>(user);
+    const bool sets_group =
+        (status_.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && status_.st_gid != static_cast<gid_t>(group);
+    const bool raises = user != 0 && fd_ >= 0 &&
+                        sys::call(__NR_fgetxattr, fd_, sys::word("security.capability"), std::uint64_t{0}, 0) > 0;
+    return (sets_user || sets_group || raises) && may_be_privileged();
+  }
+  bool may_be_privileged() const {
+    struct statfs system {};
+    if (sys::call(__NR_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return false;
+    return fd_ < 0 || sys::call(__NR_fstatfs, fd_, sys::word(&system)) != 0 || (system.f_flags & ST_NOSUID) == 0;
   }
 
   bool is_of_musl(const Elf64_Phdr& interpreter) const {
@@ -97,10 +132,20 @@ class program_file {
     return false;
   }
 
+  bool is_program(const Elf64_Ehdr& head, std::uint64_t dynamic) const {
+    Elf64_Dyn entry;
+    for (unsigned i = 0; i < entries_limit && read(dynamic + i * sizeof entry, entry) && entry.d_tag != DT_NULL; ++i)
+      if (entry.d_tag == DT_FLAGS_1) return (entry.d_un.d_val & DF_1_PIE) != 0;
+    return head.e_type == ET_EXEC;
+  }
+
   int fd_;
+  bool is_known_ = false;
+  struct stat status_ = {};
 };
 
-// An open file by the name that the kernel gives it: it may be open for executing only.
+}  // namespace
+
 void write_name(char* out, unsigned fd) {
   char* end = stpcpy(out, "/proc/self/fd/");
   char digits[10];
@@ -111,33 +156,21 @@ void write_name(char* out, unsigned fd) {
   *end = 0;
 }
 
-}  // namespace
-
-bool runs_alone(const char* path) {
-  return runs_alone(AT_FDCWD, path, 0);
-}
-
-bool searched_runs_alone(const char* file) {
-  if (std::strchr(file, '/') != nullptr) return runs_alone(file);
-  char found[searched_path_bytes];
-  return find_in_path(file, found) && runs_alone(found);
-}
-
-bool runs_alone(int folder, const char* path, int flags) {
-  if (path == nullptr) return false;
-  char interpreter[first_bytes_of_script];
-  if (*path == 0 && (flags & AT_EMPTY_PATH) != 0 && folder >= 0) {
-    write_name(interpreter, static_cast<unsigned>(folder));
-    path = interpreter;
+uncounted_reason why_uncounted(const child_file& file) {
+  if (file.path == nullptr) return uncounted_reason::none;
+  child_file looked_at = file;
+  char name[first_bytes_of_script];
+  if (*file.path == 0 && (file.flags & AT_EMPTY_PATH) != 0 && file.folder >= 0) {
+    write_name(name, static_cast<unsigned>(file.folder));
+    looked_at = {.folder = AT_FDCWD, .path = name};
   }
   for (unsigned i = 0; i < scripts_limit; ++i) {
-    const program_file file(folder, path);
-    if (file.runs_alone()) return true;
-    if (!file.names_interpreter(interpreter)) return false;
-    folder = AT_FDCWD;
-    path = interpreter;
+    const program_file program(looked_at);
+    const bool is_script = program.names_interpreter(name);
+    if (!is_script) return program.why_uncounted();
+    looked_at = {.folder = AT_FDCWD, .path = name};
   }
-  return false;
+  return uncounted_reason::none;
 }
 
 }  // namespace heapledger::probe

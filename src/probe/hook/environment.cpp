@@ -63,7 +63,7 @@ bool without_us(const char* list, char* out, std::size_t capacity) {
 
 // The loader complains of a library that it does not find: in another root, or as a user who may not read it. Asked for
 // the real user, of whom the kernel asks without the privileges that a program loses when it executes another.
-bool is_within_reach() {
+bool can_load_us() {
   const long error = sys::call(__NR_faccessat, static_cast<std::uint64_t>(AT_FDCWD), sys::word(own_path), R_OK);
   return error != -ENOENT && error != -ENOTDIR && error != -EACCES;
 }
@@ -151,8 +151,9 @@ void start_environment(bool follow) {
   shorten_environment_text(begin, text_end);
 }
 
-child_environment::child_environment(char* const* program) : program_(program) {
-  if (!following || !is_within_reach()) return;
+child_environment::child_environment(char* const* program)
+    : program_(program), follows_(following), is_within_reach_(following && can_load_us()) {
+  if (!is_within_reach_) return;
   for (; program != nullptr && program[count_] != nullptr; ++count_) {
     if (!begins_preload(program[count_])) continue;
     program_preload_ = program[count_];

@@ -16,6 +16,9 @@ class child_environment {
  public:
   explicit child_environment(char* const* program);
 
+  bool follows() const { return follows_; }                  // children are to keep books
+  bool is_within_reach() const { return is_within_reach_; }  // and can load us
+
   // How much room it needs; 0 when it is the program's own.
   std::size_t bytes() const { return own_ ? 0 : pointers() * sizeof(char*) + preload_bytes(); }
   // Builds it in `room`, which must outlive its use.
@@ -39,6 +42,8 @@ class child_environment {
   char* const* program_;
   char* program_preload_ = nullptr;
   std::size_t count_ = 0;
+  bool follows_;
+  bool is_within_reach_;
   bool own_ = true;
 };
 

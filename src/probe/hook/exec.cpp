@@ -11,13 +11,14 @@
 #include <cstddef>
 
 #include "probe/base/attributes.hpp"
-#include "probe/hook/child_program.hpp"
 #include "probe/hook/command.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
 #include "probe/hook/fork.hpp"
 #include "probe/hook/next.hpp"
+#include "probe/hook/path_search.hpp"
 #include "probe/hook/setenv.hpp"
+#include "probe/hook/uncounted.hpp"
 
 using namespace heapledger::probe;
 
@@ -51,42 +52,45 @@ void start_exec() {
 }  // namespace heapledger::probe
 
 // alloca's room must be the hook's own, so this cannot be a function.
-#define HL_CHILD(is_left_alone, environment)                                            \
-  if (real.execve == nullptr) start_exec();                                             \
-  if (const child_environment child(environment); child.bytes() != 0 && !is_left_alone) \
-  environment = child.build(alloca(child.bytes()))
+#define HL_CHILD(executed, environment, ...)               \
+  if (real.execve == nullptr) start_exec();                \
+  const child_environment child(environment);              \
+  const execution executed(child, child_file __VA_ARGS__); \
+  if (child.bytes() != 0 && !executed.runs_alone()) environment = child.build(alloca(child.bytes()))
 
 HL_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
-  HL_CHILD(runs_alone(path), environment);
-  return real.execve(path, arguments, environment);
+  HL_CHILD(executed, environment, {.path = path});
+  return executed.end(real.execve(path, arguments, environment));
 }
 HL_EXPORT int execv(const char* path, char* const* arguments) {
   return execve(path, arguments, environ);
 }
 HL_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) {
-  HL_CHILD(searched_runs_alone(file), environment);
-  return real.execvpe(file, arguments, environment);
+  const searched_program found(file);
+  HL_CHILD(executed, environment, {.path = found.path()});
+  return executed.end(real.execvpe(file, arguments, environment));
 }
 HL_EXPORT int execvp(const char* file, char* const* arguments) {
   return execvpe(file, arguments, environ);
 }
 HL_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) {
-  HL_CHILD(runs_alone(file, "", AT_EMPTY_PATH), environment);
-  return real.fexecve(file, arguments, environment);
+  HL_CHILD(executed, environment, {.folder = file, .path = "", .flags = AT_EMPTY_PATH});
+  return executed.end(real.fexecve(file, arguments, environment));
 }
 HL_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment, int flags) {
-  HL_CHILD(runs_alone(folder, path, flags), environment);
-  return real.execveat(folder, path, arguments, environment, flags);
+  HL_CHILD(executed, environment, {.folder = folder, .path = path, .flags = flags});
+  return executed.end(real.execveat(folder, path, arguments, environment, flags));
 }
 HL_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(runs_alone(path), environment);
-  return real.posix_spawn(pid, path, actions, attributes, arguments, environment);
+  HL_CHILD(executed, environment, {.path = path});
+  return executed.end(real.posix_spawn(pid, path, actions, attributes, arguments, environment));
 }
 HL_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(searched_runs_alone(file), environment);
-  return real.posix_spawnp(pid, file, actions, attributes, arguments, environment);
+  const searched_program found(file);
+  HL_CHILD(executed, environment, {.path = found.path()});
+  return executed.end(real.posix_spawnp(pid, file, actions, attributes, arguments, environment));
 }
 
 // The arguments of the variadic forms as an array, and `list` just past their null.

@@ -64,4 +64,13 @@ bool find_in_path(const char* file, char* out) {
   }
 }
 
+searched_program::searched_program(const char* file) {
+  if (file == nullptr) return;
+  if (std::strchr(file, '/') != nullptr) {
+    path_ = file;
+  } else if (find_in_path(file, found_)) {
+    path_ = found_;
+  }
+}
+
 }  // namespace heapledger::probe

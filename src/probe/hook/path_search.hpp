@@ -13,4 +13,15 @@ inline constexpr std::size_t searched_path_bytes = PATH_MAX + NAME_MAX + 2;
 // search finds none.
 bool find_in_path(const char* file, char* out);
 
+// What execvp would execute; no path where the search finds none.
+class searched_program {
+ public:
+  explicit searched_program(const char* file);
+  const char* path() const { return path_; }
+
+ private:
+  const char* path_ = nullptr;
+  char found_[searched_path_bytes];
+};
+
 }  // namespace heapledger::probe

@@ -91,6 +91,7 @@ int finish(const run_options& options, collect::session_directory& directory, co
     if (options.verbose > 0 && writer.left_out() != 0)
       say(fmt::format("left out {} short lives of children between fork and exec", writer.left_out()));
     say_own_allocators(writer.written(), real_path(check_program(options.command[0]).path));
+    say_uncounted(writer.uncounted(), options.only);
     say_written(writer.written());
     say_no_profile(options, writer);
   }

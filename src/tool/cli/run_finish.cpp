@@ -10,6 +10,7 @@
 
 #include "tool/cli/symbolize_together.hpp"
 #include "tool/collect/outside_markers.hpp"
+#include "tool/collect/uncounted.hpp"
 #include "tool/profile/write.hpp"
 #include "tool/symbolize/perf_map.hpp"
 
@@ -31,6 +32,16 @@ std::string program_of(const profile& collected) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// What a child started before it had a life of its own is its parent's doing.
+void hand_over_uncounted(const std::vector<profile>& interludes, std::vector<profile>& profiles) {
+  for (const auto& interlude : interludes) {
+    const auto parent = std::find_if(profiles.rbegin(), profiles.rend(), [&](const profile& one) {
+      return one.process.pid == interlude.process.parent_pid;
+    });
+    if (parent != profiles.rend()) collect::add_uncounted(interlude.uncounted, parent->uncounted);
+  }
+}
+
 void remove(const collect::process_watch& image) {
   ::unlink(image.segment_path().c_str());
   ::unlink(collect::outside_markers_path(image.segment_path()).c_str());
@@ -46,6 +57,7 @@ std::size_t profile_writer::without_books() const {
 void profile_writer::take(batch& to, const collect::process_watch& image) {
   try {
     auto collected = image.collect();
+    if (collected) collect::add_uncounted(collected->uncounted, uncounted_);
     if (collected && is_worth_a_file(image, *collected)) {
       counted_.insert(image.pid());
       if (complete_) complete_(image, *collected);
@@ -55,6 +67,7 @@ void profile_writer::take(batch& to, const collect::process_watch& image) {
       return;
     }
     left_out_ += collected ? 1 : 0;
+    if (collected && !collected->uncounted.empty()) to.interludes.push_back(std::move(*collected));
     if (!collected && image.has_no_segment()) refused_.insert(image.pid());
     remove(image);
   } catch (const std::exception& error) {
@@ -64,6 +77,7 @@ void profile_writer::take(batch& to, const collect::process_watch& image) {
 
 void profile_writer::write_batch(batch& from, const progress_function& progress) {
   if (from.profiles.empty()) return;
+  hand_over_uncounted(from.interludes, from.profiles);
   symbolize_options options;
   options.progress = progress;
   symbolize_together(from.profiles, options);

@@ -58,12 +58,14 @@ class profile_writer {
   const std::vector<failed_profile>& failed() const { return failed_; }
   std::size_t left_out() const { return left_out_; }  // images that hold nothing worth a file
   std::size_t without_books() const;                  // processes that found no room for a segment
+  const std::vector<uncounted_info>& uncounted() const { return uncounted_; }  // of all processes
 
  private:
   struct batch {
     std::vector<const collect::process_watch*> images;
     std::vector<profile> profiles;
-    std::size_t size = 0;  // a measure of memory
+    std::vector<profile> interludes;  // of children that executed programs which are not counted
+    std::size_t size = 0;             // a measure of memory
   };
 
   void finish_early();
@@ -79,6 +81,7 @@ class profile_writer {
   std::vector<written_profile> written_;
   std::vector<failed_profile> failed_;
   std::size_t left_out_ = 0;
+  std::vector<uncounted_info> uncounted_;
   std::set<pid_t> counted_;
   std::set<pid_t> refused_;  // a child between fork and exec may be, and go on as a program that is not
   std::list<collect::process_watch> early_;

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <iterator>
 #include <set>
 
 #include "tool/collect/program_check.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/report/uncounted_text.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -108,6 +110,15 @@ void say_own_allocators(const std::vector<written_profile>& written, const std::
     for (const auto& finding : check_program(profile.exe).findings)
       if (finding.what == obstacle::own_allocator) say(fmt::format("{}: {}", profile.program, finding.words));
   }
+}
+
+void say_uncounted(const std::vector<uncounted_info>& programs, const std::vector<std::string>& only) {
+  std::vector<uncounted_info> wanted;
+  std::copy_if(programs.begin(), programs.end(), std::back_inserter(wanted), [&](const uncounted_info& program) {
+    const auto name = program.path.substr(program.path.rfind('/') + 1);
+    return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+  });
+  if (!wanted.empty()) say(fmt::format("not counted: {}", report::uncounted_text(wanted)));
 }
 
 void say_without_books(std::size_t processes, const std::string& session_directory) {

@@ -18,6 +18,8 @@ std::string shell_word(const std::string& text);
 void say_written(std::vector<written_profile> written);
 // Of programs other than `known`, whose path it is: those whose own allocations could not be seen.
 void say_own_allocators(const std::vector<written_profile>& written, const std::string& known);
+// Programs that ran without the probe; with `only`, those of these names.
+void say_uncounted(const std::vector<uncounted_info>& programs, const std::vector<std::string>& only);
 // Processes that are missing from what was written: also where nothing else is said.
 void say_without_books(std::size_t processes, const std::string& session_directory);
 void say_failed(const std::vector<failed_profile>& failed, const std::string& session_directory);

@@ -21,6 +21,7 @@
 #include "tool/collect/thread_shares.hpp"
 #include "tool/collect/times.hpp"
 #include "tool/collect/totals.hpp"
+#include "tool/collect/uncounted.hpp"
 
 namespace heapledger::collect {
 namespace {
@@ -245,6 +246,7 @@ profile to_profile(const segment_copy& segment) {
   add_errors(segment, stack_ids, result);
   add_markers(segment, stack_ids, result);
   add_profiler(segment, sums, result);
+  add_uncounted(segment.header, result.uncounted);
   return result;
 }
 

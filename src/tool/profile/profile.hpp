@@ -349,6 +349,14 @@ struct error_entry {
   bool operator==(const error_entry&) const = default;
 };
 
+// A program that the process executed, or a child of it before its exec, and that keeps no books of its own.
+struct uncounted_info {
+  std::string path;    // its end where it is long; empty: programs that found no room in the list
+  std::string reason;  // static, sanitizer, other-libc, other-machine, privileged, out-of-reach; empty: several
+  std::uint64_t times = 0;
+  bool operator==(const uncounted_info&) const = default;
+};
+
 struct profiler_info {
   std::uint64_t segment_bytes = 0;  // resident
   std::uint64_t private_bytes = 0;
@@ -435,6 +443,7 @@ struct profile {
   std::optional<window_info> window;         // its counters are of what happened between two moments
   std::vector<error_entry> errors;
   std::optional<leak_info> leaks;  // where the leak watch was on
+  std::vector<uncounted_info> uncounted;
   profiler_info profiler;
   bool symbolized = false;
 

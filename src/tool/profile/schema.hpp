@@ -217,6 +217,12 @@ void fields(auto& archive, is<error_entry> auto& e) {
   archive(3, e.count);
 }
 
+void fields(auto& archive, is<uncounted_info> auto& u) {
+  archive(1, u.path);
+  archive(2, u.reason);
+  archive(3, u.times);
+}
+
 void fields(auto& archive, is<profiler_info> auto& p) {
   archive(1, p.segment_bytes);
   archive(2, p.private_bytes);
@@ -405,6 +411,7 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive(26, p.lifetimes);
   archive.table(27, [&](auto& table) { columns(table, flat.life_rows); });
   archive(28, p.mapped);
+  archive(29, p.uncounted);
 }
 
 }  // namespace heapledger::format

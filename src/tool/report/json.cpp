@@ -47,6 +47,7 @@ class json_writer {
     write_timeline();
     write_markers();
     write_errors();
+    write_uncounted();
     out_ += "}\n";
     flush();
   }
@@ -358,6 +359,15 @@ class json_writer {
       add(R"({{"kind":{},"count":{},"stack":{})", json_string(error.kind), error.count, error.stack);
       if (doubt != none) add(R"(,"doubt":{})", json_string(p_.modules[doubt].path));
       add("}}");
+    });
+  }
+
+  void write_uncounted() {
+    if (p_.uncounted.empty()) return;
+    out_ += ",\n";
+    write_list("uncounted", p_.uncounted, [&](const uncounted_info& program) {
+      add(R"({{"path":{},"reason":{},"times":{}}})", json_string(program.path), json_string(program.reason),
+          program.times);
     });
   }
 

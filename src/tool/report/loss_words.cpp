@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "tool/report/printable.hpp"
+#include "tool/report/uncounted_text.hpp"
 #include "tool/report/units.hpp"
 
 namespace heapledger::report {
@@ -123,6 +124,8 @@ std::vector<std::string> loss_texts(const profile& p) {
     const bool also_without_frame_pointers = name == "stack_cut_no_rule" && p.process.stacks == "jit";
     texts.push_back(loss_text(also_without_frame_pointers ? no_rule_in_jit_mode : std::string_view(name), count));
   }
+  if (!p.uncounted.empty())
+    texts.push_back(fmt::format("Programs that it started are not counted: {}.", uncounted_text(p.uncounted)));
   return texts;
 }
 

@@ -12,7 +12,7 @@ namespace heapledger::report {
 
 // A loss that this version does not know is shown by its name.
 std::string loss_text(std::string_view name, std::uint64_t count);
-// Of a whole profile, by the way in which its stacks were walked.
+// Of a whole profile, by the way in which its stacks were walked; and what it started that is not counted.
 std::vector<std::string> loss_texts(const profile& p);
 
 // "double-free", "mismatch", "overflow": what happened, and what to do.

@@ -60,9 +60,10 @@ void write_errors(page& page, const profile& p, analyse::machinery& machinery) {
 }
 
 void write_losses(page& page, const profile& p) {
-  if (p.profiler.losses.empty()) return;
+  const auto texts = loss_texts(p);
+  if (texts.empty()) return;
   page.heading("What these numbers do not show");
-  for (const std::string& text : loss_texts(p)) page.paragraph(text, 2);
+  for (const std::string& text : texts) page.paragraph(text, 2);
 }
 
 void write_missing_names(page& page, const profile& p, const std::vector<analyse::site>& sites) {
