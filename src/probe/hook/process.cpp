@@ -1,11 +1,9 @@
 #include "probe/hook/process.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include <cstring>
 
@@ -19,11 +17,11 @@
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/base/syscalls.hpp"
+#include "probe/hook/arguments.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
 #include "probe/hook/exit.hpp"
 #include "probe/hook/generation.hpp"
-#include "probe/hook/initial_stack.hpp"
 #include "probe/hook/late.hpp"
 #include "probe/hook/late_books.hpp"
 #include "probe/hook/lifetime.hpp"
@@ -75,54 +73,11 @@ void draw_key() {
   state.tag_key = (seed ^ seed >> 29) * 0xbf58476d1ce4e5b9u;
 }
 
-constexpr std::size_t command_limit = 64 * 1024;
-
-// A program that has run for a while may have put something else where its arguments were.
-void publish_command_of_kernel() {
-  wire::segment_header& header = *segment.header;
-  void* const room = own_map(command_limit);
-  if (room == nullptr) return;
-  auto* const text = static_cast<char*>(room);
-  const int file = sys::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-  const long bytes = file >= 0 ? sys::read(file, text, command_limit) : 0;
-  if (file >= 0) sys::close(file);
-  if (bytes > 0) {
-    header.command_bytes = static_cast<std::uint32_t>(text[bytes - 1] == 0 ? bytes - 1 : bytes);
-    header.command = publish_string(text, header.command_bytes);
-  }
-  own_unmap(room, command_limit);
-}
-
-// Where the kernel put the arguments. Found at the start, for what points to them is the program's: firefox has nulls
-// there when it forks, and libraries for process titles have copies.
-struct command_place {
-  const char* text;
-  std::size_t bytes;
-};
-constinit command_place command{};
-
-void find_command() {
-  char** const arguments = initial_arguments();
-  const std::uint64_t count = initial_argument_count();
-  if (count == 0 || count >= 100'000) return;
-  const char* const first = arguments[0];
-  const char* const last = arguments[count - 1];
-  if (first == nullptr || last < first) return;
-  const std::size_t bytes = last + std::strlen(last) - first;
-  command = {first, bytes < command_limit ? bytes : command_limit};
-}
-
 void publish_process() {
   wire::segment_header& header = *segment.header;
   header.exe = publish_string(chosen.exe, std::strlen(chosen.exe));
-  if (state.attached) {
-    header.attached_after_ns = attached_after_ns;
-    return publish_command_of_kernel();
-  }
-  if (command.text == nullptr) find_command();
-  if (command.text == nullptr) return;
-  header.command = publish_string(command.text, command.bytes);
-  header.command_bytes = static_cast<std::uint32_t>(command.bytes);
+  if (state.attached) header.attached_after_ns = attached_after_ns;
+  publish_arguments(state.attached);
 }
 
 void find_loader() {
