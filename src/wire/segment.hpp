@@ -402,7 +402,7 @@ struct segment_header {
   std::int64_t live_bytes;        // published by threads, each at most hold_back_bytes behind
   std::uint64_t hold_back_bytes;  // per thread
   std::uint64_t peak_monotonic_ns;
-  std::uint32_t peak_threads;  // threads alive at the peak: hold_back_bytes times this bounds its error
+  std::uint32_t peak_threads;  // most threads at once since the peak: hold_back_bytes times this bounds its error
   std::uint32_t exit_status;   // of a process that called _exit: exit_status_known and the status; 0: not known
 
   alignas(64) std::uint64_t losses[loss_count];

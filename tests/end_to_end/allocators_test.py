@@ -50,6 +50,19 @@ class Allocators(ledger.Case):
             self.assertEqual(ledger.total(at_site, "allocations"), 400000)
             self.assertEqual(ledger.total(at_site, "frees"), 400000)
 
+    def test_sizes_that_come_late(self):
+        """tcmalloc answers 0 of every block until its constructor has run; by then libraries' constructors have."""
+        done = self.assert_same([ledger.program("early_blocks")], env={"LD_PRELOAD": ledger.program("late_sizes.so")},
+                                processes=1)
+        self.assertEqual(done.status, 0, done)
+        r = done.report
+        self.assertEqual(r["errors"], [])
+        self.assertNotIn("foreign_frees", r["profiler"]["losses"])
+        for site, count in (("site_early", 1000), ("site_resize", 334)):
+            stacks = [s for s in r["stacks"] if site in ledger.functions(s)]
+            self.assertEqual([ledger.total(stacks, key) for key in ("allocations", "frees")], [count, count], site)
+            self.assertEqual(ledger.total(stacks, "allocated_bytes"), ledger.total(stacks, "freed_bytes"), site)
+
     def test_the_own_functions_of_jemalloc(self):
         """Counted as malloc's are, in any mixture with them; and what sallocx tells the program to use does not hold the tag."""
         installed = glob.glob("/usr/lib/*/libjemalloc.so.2")

@@ -103,6 +103,12 @@ class Exact(ledger.Case):
                 self.assertLessEqual(difference, beside + r["totals"]["peak_bytes_error"])
                 self.assertEqual(len(r["threads"]), threads + 1)
 
+    def test_a_peak_that_threads_held_back(self):
+        """Each has fewer bytes than it tells the others of: the error that is stated covers what they have together."""
+        totals = self.profile([ledger.program("held_back"), "100", "20000"]).report["totals"]
+        self.assertGreaterEqual(totals["peak_bytes"] + totals["peak_bytes_error"], 100 * 20000)
+        self.assertGreaterEqual(totals["peak_bytes"], 1000000)
+
     def test_modes_count_the_same(self):
         """How stacks are taken changes nothing in what is counted."""
         file = self.path("books.json")

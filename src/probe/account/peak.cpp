@@ -77,6 +77,7 @@ HL_COLD void publish_live(books& own) {
       const std::int64_t missed = now - __atomic_load_n(&header.live_bytes, __ATOMIC_RELAXED);
       const std::int64_t more = missed > 0 ? (missed + hold_back_bytes - 1) / hold_back_bytes : 0;
       header.peak_threads = registered_books() + static_cast<std::uint32_t>(more);
+      if (header.peak_threads < registered_books()) header.peak_threads = registered_books();  // one more just now
       header.peak_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
       return;
     }

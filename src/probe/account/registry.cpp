@@ -96,6 +96,8 @@ books* acquire_books(std::uint32_t thread_record) {
   else if (own = make_books(); own == nullptr)
     return nullptr;
   __atomic_store_n(&in_use, in_use + 1, __ATOMIC_RELAXED);
+  // Each may hold back what would have made a later peak.
+  if (segment.header->peak_threads < in_use) segment.header->peak_threads = in_use;
   own->thread = &segment.threads[thread_record];
   std::uint32_t& served = segment.writer_books[own->writer_id - 1].thread;
   if (served != thread_record + 1)

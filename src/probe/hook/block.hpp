@@ -55,6 +55,16 @@ HL_HOT std::size_t usable_size(void* block) {
   return HL_UNLIKELY(is_bootstrap(block) || is_watched(block)) ? ~std::size_t{0} : next.usable_size(block);
 }
 
+// Whether a block that was just given for so many bytes has its tag at the end of what is usable: not if it is large,
+// nor if its allocator does not know yet. tcmalloc answers 0 of every block until its own constructor has run.
+HL_HOT bool takes_tag(std::size_t usable, std::size_t bytes) {
+  return HL_LIKELY(usable < large_usable_bytes && usable >= bytes + tag_bytes);
+}
+// The same of a block that comes back.
+HL_HOT bool may_have_tag(std::size_t usable) {
+  return HL_LIKELY(usable - tag_bytes < large_usable_bytes - tag_bytes);
+}
+
 // Room for a tag, and for what lifetime.hpp keeps before it, except where the block is large with or without it.
 HL_HOT std::size_t without_tag(std::size_t bytes) {
   return HL_UNLIKELY(bytes < large_usable_bytes) ? large_usable_bytes : bytes;

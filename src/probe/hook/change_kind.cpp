@@ -6,13 +6,12 @@ namespace heapledger::probe {
 
 HL_COLD void change_kind(void* block, block_kind kind) {
   const std::size_t usable = usable_size(block);
-  if (usable >= large_usable_bytes) {
-    large_block found;
-    if (!take_large(block, found)) return;
+  if (large_block found; (!may_have_tag(usable) || !next.glibc) && take_large(block, found)) {
     found.kind = kind;
     add_large(found);
     return;
   }
+  if (!may_have_tag(usable)) return;
   std::uint64_t& word = tag_word(block, usable);
   const tag found(word, block, state.tag_key);
   std::size_t bytes;

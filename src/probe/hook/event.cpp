@@ -89,18 +89,20 @@ account_cell account_of_caller(books& own, const frame_state& caller) {
 }  // namespace
 
 void* book(books& own, void* block, std::size_t bytes, block_kind kind, const frame_state& caller, bool reallocated) {
-  const std::size_t usable = usable_size(block);
+  std::size_t usable = usable_size(block);
+  const bool tagged = takes_tag(usable, bytes);
+  if (!tagged) usable = without_tag(usable);
   const auto [account, cell] = account_of_caller(own, caller);
   if (HL_UNLIKELY(cell == &no_cell)) return book_suspect(own, block, {account, bytes, usable, kind, reallocated});
   const std::uint64_t born_ns = HL_UNLIKELY(state.lifetimes) ? begin_life(account) : 0;
-  if (HL_LIKELY(usable < large_usable_bytes))
+  if (tagged)
     tag_word(block, usable) = tag::make(block, state.tag_key, account, usable - tag_bytes - bytes, kind);
   else
     // Without an entry the free will not be recognised; the loss is counted there too.
     add_large({reinterpret_cast<std::uint64_t>(block), bytes, account, state.birth, kind, born_ns});
   if (reallocated) ++cell->reallocations;
   book_allocation(own, *cell, block, bytes);
-  if (HL_UNLIKELY(state.lifetimes) && usable < large_usable_bytes) note_birth(block, usable, born_ns);
+  if (HL_UNLIKELY(state.lifetimes) && tagged) note_birth(block, usable, born_ns);
   return block;
 }
 
@@ -193,7 +195,7 @@ template <block_kind Kind, bool Throws>
 [[gnu::noinline]] void* book_asked(books* own, void* block, std::size_t bytes, std::uint64_t pc, std::uint64_t rsp,
                                    std::uint64_t rbp) {
   const std::size_t usable = usable_size(block);
-  if (HL_UNLIKELY(state.check || usable >= large_usable_bytes || (own->gated && !leases_cover(*own, bytes))))
+  if (HL_UNLIKELY(state.check || !takes_tag(usable, bytes) || (own->gated && !leases_cover(*own, bytes))))
     return book_any<Kind, Throws>(own, block, bytes, pc, rsp, rbp);
   if (!state.stacks_off && !own->stack.same({pc, rsp, rbp}))
     return book_small<Kind>(own, block, bytes, usable, by_end_or_walk(*own, pc, rsp, rbp));

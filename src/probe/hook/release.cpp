@@ -32,15 +32,18 @@ bool made_by_operator(std::uint32_t account, block_kind kind) {
   return node != 0 && in_their_operator_new(where & wire::place_address_mask & ~wire::place_exact_address);
 }
 
-bool release_large(books& own, void* block, block_kind by) {
-  large_block found;
-  if (!take_large(block, found)) return foreign();
+bool release_untagged(books& own, void* block, const large_block& found, block_kind by) {
   if (found.birth != state.birth) return inherited(found.bytes);
   if (found.kind != by && !made_by_operator(found.account, found.kind))
     report_error(wire::error_kind::mismatch, found.account);
   if (HL_UNLIKELY(state.lifetimes)) end_large_life(own, found);
   book_free(own, found.account, block, found.bytes);
   return true;
+}
+
+bool release_large(books& own, void* block, block_kind by) {
+  large_block found;
+  return take_large(block, found) ? release_untagged(own, block, found, by) : foreign();
 }
 
 // Of a tag whose code is broken.
@@ -76,8 +79,7 @@ bool believable(const tag& found) {
 bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
   if (HL_UNLIKELY(is_watched(block))) return release_watched(own, block, by);
   if (is_bootstrap(block)) return false;
-  if (usable >= large_usable_bytes) return release_large(own, block, by);
-  if (usable < tag_bytes) return foreign();
+  if (!may_have_tag(usable)) return release_large(own, block, by);
   std::uint64_t& word = tag_word(block, usable);
   const tag found(word, block, state.tag_key);
   std::size_t bytes;
@@ -92,6 +94,8 @@ bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
     // the allocator does what it would do without us
   } else if (inherited_tag(block, usable, bytes)) {
     inherited(bytes);
+  } else if (large_block aside; !next.glibc && take_large(block, aside)) {
+    release_untagged(own, block, aside, by);  // its allocator knows by now how large it is
   } else if (found.recognized() && (!state.attached || size_is_known(found, usable))) {
     release_overwritten(own, block, usable, found);
     word = ~tag::make(block, state.tag_key, 0, 0, by);
@@ -109,7 +113,7 @@ bool is_beyond_heap(const std::uint64_t& tag) {
 
 bool release(books& own, void* block, block_kind by) {
   const std::size_t usable = usable_size(block);
-  if (HL_UNLIKELY(usable >= large_usable_bytes)) return release_odd(own, block, usable, by);
+  if (!may_have_tag(usable)) return release_odd(own, block, usable, by);
   std::uint64_t& word = tag_word(block, usable);
   if (is_cut_off(word)) return foreign();
   const tag found(word, block, state.tag_key);
