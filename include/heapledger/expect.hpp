@@ -36,7 +36,7 @@ struct site {
 };
 
 struct measurement {
-  bool measured = false;  // the probe is in the process, and there was room for a scope
+  bool measured = false;  // the probe is in the process, and there was room for a scope, not nested too deep
   usage used;
   std::vector<site> sites;  // most bytes first
 };
@@ -143,13 +143,16 @@ measurement measure(F&& f) {
   measurement result;
   const scope around = scope::current();
   owned_scope own("measured", budget{}, around);
-  result.measured = active() && own != around;
   std::vector<heapledger_site> before;
   {
     const enter outside(scope::process());
     before = detail::raw_sites(own);
   }
-  run_in(own, std::forward<F>(f));
+  {
+    const enter in(own);
+    result.measured = active() && own != around && scope::current() == own;
+    static_cast<void>(std::forward<F>(f)());
+  }
   const enter outside(scope::process());
   if (!result.measured) return result;
   result.used = own->used();

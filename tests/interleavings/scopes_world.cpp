@@ -127,7 +127,7 @@ std::uint32_t allocate_if_admitted(std::size_t thread, std::size_t size) {
   if (!covered) {
     settle(*now);
     obstacle met{};
-    const admission result = ask(*now, size, {}, met);
+    const admission result = ask(*now, size, {}, {}, met);
     settle_scope(*now);
     if (result != admission::granted) return 0;
   }

@@ -84,7 +84,7 @@ class actor {
       if (asks) {
         settle(own_);
         obstacle met{};
-        const admission result = ask(own_, bytes, {}, met);
+        const admission result = ask(own_, bytes, {}, {}, met);
         settle_scope(own_);
         if (result != admission::granted) return 0;
       }

@@ -21,20 +21,25 @@ namespace heapledger {
 struct scope::control {
   // What it is made of differs between standard libraries, and one process can have two.
 #ifdef _LIBCPP_ABI_VERSION
-  static constexpr std::uint64_t kind = 0x5c'd1'7a'6e'f0'93'b8'20 + _LIBCPP_ABI_VERSION;
+  static constexpr std::uint64_t kind = 0x5c'd1'7a'6e'f0'93'b8'30 + _LIBCPP_ABI_VERSION;
 #else
-  static constexpr std::uint64_t kind = 0x5c'd1'7a'6e'f0'93'b8'10;
+  static constexpr std::uint64_t kind = 0x5c'd1'7a'6e'f0'93'b8'11;
 #endif
   // What hangs on the scope; or nullptr, also where it is somebody else's.
   static control* of(const scope& which) {
     return static_cast<control*>(heapledger_scope_attach_as(which.handle(), kind, nullptr, nullptr, nullptr));
   }
 
+  // Who ends the scope must not wait for callbacks that run: they may wait for what that thread holds. The last of the
+  // two takes this object away.
+  enum class passing { not_yet, now, done, ended };
   struct pass_on {
-    std::stop_source to;
+    control* to;
     void operator()() const noexcept {
-      std::stop_source mine = to;  // what is called may end the scope, and this object
-      mine.request_stop();
+      control* const mine = to;
+      if (mine->passed.exchange(passing::now) == passing::ended) return;
+      mine->source.request_stop();
+      if (mine->passed.exchange(passing::done) == passing::ended) delete mine;
     }
   };
 
@@ -43,6 +48,7 @@ struct scope::control {
 
   std::stop_source source;
   std::atomic<bool> exceeded{false};
+  std::atomic<passing> passed{passing::not_yet};
   std::optional<std::stop_callback<pass_on>> from_parent;
   std::function<void(scope, usage)> reactions[4];
 
@@ -57,7 +63,8 @@ struct scope::control {
       self.reactions[notice->index](where, where.used());
   }
   static void destroy(void* user) {
-    delete static_cast<control*>(user);
+    auto* const self = static_cast<control*>(user);
+    if (self->passed.exchange(passing::ended) != passing::now) delete self;
   }
 };
 
@@ -132,7 +139,7 @@ inline std::unique_ptr<scope::control> scope::control::below(scope above) {
   auto fresh = std::make_unique<control>();
   for (; above.handle_ != 0; above = above.parent()) {
     if (const control* const of = above.controls(); of != nullptr) {
-      fresh->from_parent.emplace(of->source.get_token(), pass_on{fresh->source});
+      fresh->from_parent.emplace(of->source.get_token(), pass_on{fresh.get()});
       break;
     }
   }

@@ -95,6 +95,15 @@ bool add_large(const large_block& block) {
   return true;
 }
 
+bool find_large(const void* address, large_block& out) {
+  const auto key = reinterpret_cast<std::uint64_t>(address);
+  shard& in = shard_of(key);
+  if (!in.slots) return false;
+  lock_guard held(in.lock);
+  out = in.slots[in.find(key)];
+  return out.address != 0;
+}
+
 bool take_large(const void* address, large_block& out) {
   const auto key = reinterpret_cast<std::uint64_t>(address);
   shard& in = shard_of(key);

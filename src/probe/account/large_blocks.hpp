@@ -20,6 +20,8 @@ struct large_block {
 // False when there is no room; the block is then not known, and counted as a loss.
 bool add_large(const large_block& block);
 
+// False if it is not there.
+bool find_large(const void* address, large_block& out);
 // Takes the block out of the table; false if it is not there.
 bool take_large(const void* address, large_block& out);
 

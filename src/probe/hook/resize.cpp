@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "probe/account/large_blocks.hpp"
+#include "probe/hook/kept_leases.hpp"
 #include "probe/hook/lifetime.hpp"
 #include "probe/hook/scope_gate.hpp"
 #include "probe/hook/watched_block.hpp"
@@ -14,17 +15,13 @@ namespace {
 // What was booked as freed, so that it can be taken back.
 class withdrawal {
  public:
-  explicit withdrawal(void* block) : block_(block) {
+  withdrawal(void* block, kept_leases& leases) : block_(block) {
     const booking event(__builtin_dwarf_cfa());
     // The block may have to be booked back, into a scope that this thread need not be in.
-    if (HL_UNLIKELY(scopes_in_use) && event && thread_scopes_of(*event) != nullptr) {
-      scopes_ = event->scopes;
-      held_before_ = scopes_->holding;
-      scopes_->holding = true;
-    }
+    if (HL_UNLIKELY(scopes_in_use) && event) leases.keep(*event);
     usable_ = usable_size(block);
     was_last_ = event && event->last_block == block;
-    if (HL_LIKELY(event && usable_ < large_usable_bytes && !is_cut_off(tag_word(block, usable_)))) {
+    if (HL_LIKELY(event && may_have_tag(usable_) && !is_cut_off(tag_word(block, usable_)))) {
       word_ = tag_word(block, usable_);
       const tag found(word_, block, state.tag_key);
       const bool may_be_chance = HL_UNLIKELY(state.attached) && !known_account(found.account());
@@ -40,13 +37,9 @@ class withdrawal {
     withdraw_odd(event);
   }
 
-  ~withdrawal() {
-    if (HL_UNLIKELY(scopes_ != nullptr)) scopes_->holding = held_before_;
-  }
   withdrawal(const withdrawal&) = delete;
   withdrawal& operator=(const withdrawal&) = delete;
 
-  bool in_scopes() const { return scopes_ != nullptr; }
   bool was_watched() const { return HL_UNLIKELY(watched_); }
 
   HL_COLD void take_back() {
@@ -71,7 +64,7 @@ class withdrawal {
       bytes_ = large_.bytes;
       return;
     }
-    if (event && usable_ >= large_usable_bytes && take_large(block_, large_)) {
+    if (event && (usable_ >= large_usable_bytes || !next.glibc) && take_large(block_, large_)) {
       add_large(large_);  // release takes it out again
       if (large_.birth == state.birth) what_ = large;
       account_ = large_.account;
@@ -91,8 +84,6 @@ class withdrawal {
   large_block large_{};
   bool watched_ = false;
   bool was_last_ = false;  // of those this thread allocated
-  bool held_before_ = false;
-  thread_scopes* scopes_ = nullptr;
 };
 
 void* leave_bootstrap(void* block, std::size_t bytes, const frame_state& caller) {
@@ -105,30 +96,40 @@ void* leave_bootstrap(void* block, std::size_t bytes, const frame_state& caller)
 }
 
 // glibc's realloc(block, 0) frees; others give a smallest block.
+bool only_frees(std::size_t bytes) {
+  return bytes == 0 && next.glibc;
+}
+
 HL_COLD void* resize_watched(void* block, std::size_t bytes) {
-  if (bytes != 0 || !next.glibc) return move_out_of_slot(block, bytes);
+  if (!only_frees(bytes)) return move_out_of_slot(block, bytes);
   leave_slot(block);
   return nullptr;
 }
 
-// In a scope with a budget: asked before anything moves, with the old block's bytes given back to the thread's lease.
-HL_COLD bool may_grow(std::size_t bytes, const frame_state& caller) {
+// In a scope with a budget: asked before anything moves. The old block counts until it has gone.
+HL_COLD bool may_replace(void* block, std::size_t bytes, const frame_state& caller, kept_leases& leases) {
   const booking event(reinterpret_cast<const void*>(caller.rsp));
-  if (!event || !event->gated) return true;
-  return admit(*event, bytes, caller.pc);
+  if (!event || !event->gated || !leases.keep(*event)) return true;
+  replaced_block old, now;
+  find_booked(block, now);
+  do {
+    old = now;
+    if (!admit(*event, bytes, caller.pc, false, old)) return false;
+    find_booked(block, now);
+  } while (!(now == old));  // a reaction has moved it to another scope
+  return true;
 }
 
 }  // namespace
 
 void* resize(void* block, std::size_t bytes, const frame_state& caller) {
   if (HL_UNLIKELY(is_bootstrap(block))) return leave_bootstrap(block, bytes, caller);
-  withdrawal old(block);
-  if (HL_UNLIKELY(old.in_scopes()) && !may_grow(bytes, caller)) {
-    old.take_back();
+  kept_leases leases;
+  if (HL_UNLIKELY(scopes_in_use) && !only_frees(bytes) && !may_replace(block, bytes, caller, leases)) {
     errno = ENOMEM;
     return nullptr;
   }
-  // realloc(block, 0) frees in glibc and gives a smallest block elsewhere.
+  withdrawal old(block, leases);
   void* moved =
       old.was_watched() ? resize_watched(block, bytes) : next.realloc(block, bytes == 0 ? 0 : with_tag(bytes));
   if (HL_LIKELY(moved != nullptr)) {

@@ -4,6 +4,7 @@
 
 #include "probe/base/lock.hpp"
 #include "probe/hook/event.hpp"
+#include "probe/hook/foreign.hpp"
 #include "probe/hook/scope_gate.hpp"
 #include "probe/hook/transfer.hpp"
 #include "probe/scope/sites.hpp"
@@ -20,9 +21,17 @@ std::int64_t limit_of(std::uint64_t asked) {
   return asked < static_cast<std::uint64_t>(no_limit) ? static_cast<std::int64_t>(asked) : no_limit;
 }
 
+// What hangs on a scope is not part of what this thread does.
 void destroy_remains() {
   scope_remains left;
-  while (take_remains(left)) left.destroy(left.user);
+  if (!take_remains(left)) return;
+  const heapledger_scope here = heapledger_scope_current();
+  const bool held = here != 0 && heapledger_scope_hold(here) != 0;
+  heapledger_scope_enter(0);
+  do left.destroy(left.user);
+  while (take_remains(left));
+  heapledger_scope_leave(here);
+  if (held) heapledger_scope_release(here);
 }
 
 scope_handle create(const char* name, std::size_t name_bytes, scope_handle parent, const heapledger_budget* budget,
@@ -120,13 +129,13 @@ HL_EXPORT int heapledger_scope_state(heapledger_scope scope) {
 
 HL_EXPORT std::size_t heapledger_scope_name(heapledger_scope scope, char* out, std::size_t capacity) {
   const booking event(__builtin_dwarf_cfa());
-  if (!event || capacity == 0 || thread_scopes_of(*event) == nullptr) return 0;
+  if (!event || thread_scopes_of(*event) == nullptr) return 0;
   const in_hand record(*event->scopes, scope);
   const char* name = !record ? "" : &segment.strings[segment.scopes[record->kind].name];
   std::size_t length = 0;
   for (; name[length] != 0; ++length)
     if (length + 1 < capacity) out[length] = name[length];
-  out[length < capacity ? length : capacity - 1] = 0;
+  if (capacity != 0) out[length < capacity ? length : capacity - 1] = 0;
   return length;
 }
 
@@ -219,19 +228,7 @@ HL_EXPORT void heapledger_on_refused_new_ask(int (*may)(void)) {
 HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t bytes) {
   const booking event(__builtin_dwarf_cfa());
   if (!event) return 0;
-  if (bytes == 0) return 1;
-  // What goes back is credited as a block is: to the scope that has it, closed or not.
-  const scope_handle before = bytes < 0 ? switch_back(*event, scope) : switch_scope(*event, scope);
-  const auto size = bytes < 0 ? 0 - static_cast<std::size_t>(bytes) : static_cast<std::size_t>(bytes);
-  bool booked = true;
-  if (bytes >= 0) {
-    booked = !event->gated || admit(*event, size, 0);
-    if (booked) book_allocation(*event, *stackless_account_cell(*event).cell, nullptr, size);
-  } else {
-    book_free(*event, stackless_account_cell(*event).account, &before, size);
-  }
-  switch_back(*event, before);
-  return booked ? 1 : 0;
+  return bytes == 0 || charge_foreign(*event, scope, bytes) ? 1 : 0;
 }
 
 HL_EXPORT std::size_t heapledger_scope_sites(heapledger_scope scope, heapledger_site* out, std::size_t capacity) {

@@ -64,19 +64,18 @@ bool would_terminate(books& own) {
   return may == 0;
 }
 
-bool admit_settled(books& own, std::size_t bytes, std::uint64_t pc, bool throws) {
+bool admit_settled(books& own, std::size_t bytes, std::uint64_t pc, bool throws, const replaced_block& replaced) {
   waivers waived;
   bool sparing_known = false, sparing = false;
   while (own.gated) {
     settle(own);
     obstacle met{};
-    const admission result = ask(own, bytes, waived, met);
+    const admission result = ask(own, bytes, replaced, waived, met);
     if (result == admission::granted) return true;
     if (result == admission::threshold) {
       notify(own, met, scope_event::threshold, bytes);
       continue;
     }
-    if (waived.count == waivers::capacity) return true;
     if (!sparing_known && met.record->fail) {
       sparing = spared(own, pc) || (throws && would_terminate(own));
       sparing_known = true;
@@ -95,8 +94,8 @@ bool admit_settled(books& own, std::size_t bytes, std::uint64_t pc, bool throws)
 
 }  // namespace
 
-HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws) {
-  const bool admitted = admit_settled(own, bytes, pc, throws);
+HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws, const replaced_block& replaced) {
+  const bool admitted = admit_settled(own, bytes, pc, throws, replaced);
   settle_scope(own);  // leases changed
   return admitted;
 }

@@ -11,7 +11,8 @@ namespace heapledger::probe {
 
 // Whether the allocation may be booked. `own` is taken, and is again when this returns; in between the program's
 // callbacks may have run. `pc`: the caller of the allocation function. `throws`: a refusal will be thrown.
-HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws = false);
+HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws = false,
+                   const replaced_block& replaced = {});
 
 // Gives a block back that was refused, and the books. nullptr, with errno set; or throws, as operator new does.
 template <bool Throws>

@@ -1,65 +1,77 @@
 #include "probe/hook/transfer.hpp"
 
 #include "probe/account/large_blocks.hpp"
+#include "probe/base/access.hpp"
 #include "probe/hook/block.hpp"
+#include "probe/hook/kept_leases.hpp"
 #include "probe/hook/lifetime.hpp"
 #include "probe/hook/scope_gate.hpp"
 
 namespace heapledger::probe {
 namespace {
 
-// Books the move of so many bytes from an account; the new account, or the old one where it is refused.
-std::uint32_t move(books& own, std::uint32_t from, std::size_t bytes, scope_handle to, bool& admitted) {
-  if (thread_scopes_of(own) == nullptr) return from;
-  own.scopes->holding = true;  // the free may have to be taken back
-  const char nowhere = 0;
-  const wire::account_key& key = segment.account_keys[from];
-  book_free(own, from, &nowhere, bytes);
+// What the allocator and we keep around a block may not be there, where it is none, or the kernel has got it back.
+bool may_be_block(void* block) {
+  large_block found;
+  if (find_large(block, found)) return true;
+  if (!is_readable(static_cast<const std::uint64_t*>(block) - 1)) return false;
+  const std::size_t usable = usable_size(block);
+  return may_have_tag(usable) && is_readable(&tag_word(block, usable));
+}
+
+bool is_admitted(books& own, const replaced_block& what, scope_handle to) {
   const scope_handle before = switch_scope(own, to);
-  admitted = !own.gated || admit(own, bytes, 0);
-  std::uint32_t account = from;
-  if (admitted) {
-    const account_cell place = account_cell_of_node(own, key.node, key.path);
-    account = place.account;
-    book_allocation(own, *place.cell, nullptr, bytes);
-    switch_back(own, before);
-  } else {
-    switch_back(own, before);
-    unbook_free(own, from, bytes, nullptr);
+  const bool admitted = !own.gated || admit(own, what.bytes, 0, false, what);
+  switch_back(own, before);
+  return admitted;
+}
+
+// Books the move; the new account.
+std::uint32_t move(books& own, const replaced_block& what, scope_handle to) {
+  const char nowhere = 0;
+  const wire::account_key& key = segment.account_keys[what.account];
+  book_free(own, what.account, &nowhere, what.bytes);
+  const scope_handle before = switch_scope(own, to);
+  const account_cell place = account_cell_of_node(own, key.node, key.path);
+  book_allocation(own, *place.cell, nullptr, what.bytes);
+  switch_back(own, before);
+  return place.account;
+}
+
+bool move_large(books& own, void* block, const replaced_block& what, scope_handle to) {
+  large_block found;
+  if (!take_large(block, found)) return false;
+  const large_block before = found;
+  found.account = move(own, what, to);
+  if (state.lifetimes) {
+    end_large_life(own, before);
+    found.born_ns = begin_life(found.account);
   }
-  own.scopes->holding = false;
-  return account;
+  add_large(found);
+  return true;
+}
+
+void move_small(books& own, void* block, std::size_t usable, const replaced_block& what, scope_handle to) {
+  std::uint64_t& word = tag_word(block, usable);
+  const tag before(word, block, state.tag_key);
+  const std::uint32_t account = move(own, what, to);
+  word = tag::make(block, state.tag_key, account, before.slack(), before.kind());
+  if (state.lifetimes) {
+    end_life(own, what.account, block, usable, what.bytes);
+    note_birth(block, usable, begin_life(account));
+  }
 }
 
 }  // namespace
 
 bool transfer(books& own, void* block, scope_handle to) {
-  bool admitted = false;
-  const std::size_t usable = usable_size(block);
-  if (usable >= large_usable_bytes) {
-    large_block found;
-    if (!take_large(block, found)) return false;
-    const large_block before = found;
-    if (found.birth == state.birth) found.account = move(own, found.account, found.bytes, to, admitted);
-    if (admitted && state.lifetimes) {
-      end_large_life(own, before);
-      found.born_ns = begin_life(found.account);
-    }
-    add_large(found);
-    return admitted;
-  }
-  if (usable < tag_bytes) return false;
-  std::uint64_t& word = tag_word(block, usable);
-  const tag found(word, block, state.tag_key);
-  std::size_t bytes;
-  if (!found.intact(usable, bytes)) return false;
-  const std::uint32_t account = move(own, found.account(), bytes, to, admitted);
-  word = tag::make(block, state.tag_key, account, found.slack(), found.kind());
-  if (admitted && state.lifetimes) {
-    end_life(own, found.account(), block, usable, bytes);
-    note_birth(block, usable, begin_life(account));
-  }
-  return admitted;
+  kept_leases leases;
+  if (!may_be_block(block) || !leases.keep(own)) return false;
+  replaced_block what, still;
+  if (!find_booked(block, what) || !is_admitted(own, what, to)) return false;
+  if (!find_booked(block, still) || !(still == what)) return false;  // a reaction has freed or moved it
+  if (!move_large(own, block, what, to)) move_small(own, block, usable_size(block), what, to);
+  return true;
 }
 
 }  // namespace heapledger::probe

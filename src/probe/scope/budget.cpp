@@ -2,6 +2,7 @@
 
 #include "probe/account/registry.hpp"
 #include "probe/base/lock.hpp"
+#include "probe/scope/children.hpp"
 #include "probe/scope/kinds.hpp"
 #include "probe/scope/usage.hpp"
 
@@ -16,12 +17,23 @@ std::int64_t load(const std::int64_t& value) {
   return __atomic_load_n(&value, __ATOMIC_RELAXED);
 }
 
-std::int64_t fair_lease(const scope_record& record, std::int64_t left) {
+// Of live bytes, past thresholds that were crossed: it must be seen when they are an eighth lower.
+std::int64_t largest_lease_past_thresholds(const scope_record& record) {
+  constexpr unsigned share_shift = 5;
+  const std::uint32_t armed = __atomic_load_n(&record.armed, __ATOMIC_RELAXED);
+  std::int64_t largest = largest_lease;
+  for (std::uint32_t i = 0; i < record.threshold_count; ++i)
+    if ((armed >> i & 1) == 0 && record.thresholds[i] >> share_shift < largest)
+      largest = record.thresholds[i] >> share_shift;
+  return largest;
+}
+
+std::int64_t fair_lease(const scope_record& record, std::int64_t left, std::int64_t largest) {
   if (left <= 0) return 0;
   // Divided by the next power of two: this is asked at every event.
   const std::uint32_t threads = __atomic_load_n(&record.contributors, __ATOMIC_RELAXED) | 1;
   const std::int64_t fair = left >> (lease_shift + 32 - static_cast<unsigned>(__builtin_clz(threads)));
-  return fair < largest_lease ? fair : largest_lease;
+  return fair < largest ? fair : largest;
 }
 
 // The lowest armed threshold; -1 is none.
@@ -128,13 +140,36 @@ admission lease(scope_slot& slot, std::size_t r, std::int64_t need, std::uint32_
       now = load(committed);
       continue;
     }
-    const std::int64_t take = need + fair_lease(record, ceiling - now - need);
+    const std::int64_t largest = r == live ? largest_lease_past_thresholds(record) : largest_lease;
+    const std::int64_t take = need + fair_lease(record, ceiling - now - need, largest);
     if (__atomic_compare_exchange_n(&committed, &now, now + take, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       slot.pending[r] -= take;
       return admission::granted;
     }
   }
 }
+
+// What a scope gets back of the replaced block.
+class credit {
+ public:
+  credit(books& own, const replaced_block& block) : bytes_(static_cast<std::int64_t>(block.bytes)) {
+    if (block.bytes == 0) return;
+    // A live block keeps its scope, and that those above.
+    scope_record* const record = record_at(scope_of_account(block.account));
+    // Without a slot the free is booked past the leases.
+    if (record != nullptr && slot_of(own, *record, handle_of(*record, load_life(*record))) != nullptr) owner_ = record;
+  }
+
+  std::int64_t in(const scope_record& scope) const {
+    for (const scope_record* each = owner_; each != nullptr; each = each->parent)
+      if (each == &scope) return bytes_;
+    return 0;
+  }
+
+ private:
+  const std::int64_t bytes_;
+  const scope_record* owner_ = nullptr;
+};
 
 }  // namespace
 
@@ -144,16 +179,17 @@ bool waivers::has(const scope_record* record) const {
   return false;
 }
 
-admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& met) {
+admission ask(books& own, std::size_t bytes, const replaced_block& replaced, const waivers& waived, obstacle& met) {
   const std::int64_t amounts[wire::resource_count] = {static_cast<std::int64_t>(bytes),
                                                       static_cast<std::int64_t>(bytes), 1};
   if (HL_UNLIKELY(amounts[live] < 0)) return admission::granted;  // the allocator will say no
+  const credit given(own, replaced);
   for (scope_slot* slot = own.scopes->current; slot != nullptr; slot = slot->parent) {
     scope_record& record = *slot->of;
     if (!record.limited || waived.has(&record)) continue;
     wait_for_revocation(record);
     for (std::size_t r = 0; r < wire::resource_count; ++r) {
-      const std::int64_t need = slot->pending[r] + amounts[r];
+      const std::int64_t need = slot->pending[r] + amounts[r] - (r == live ? given.in(record) : 0);
       if (need <= 0 || (r == live ? !bounds_live(record) : record.limit[r] == no_limit)) continue;
       if (const admission result = lease(*slot, r, need, met.index); result != admission::granted) {
         met.record = &record;
@@ -192,7 +228,7 @@ void keep_lease_small(scope_slot& slot, bool to_stay) {
       const std::int64_t now = load(record.committed[live]);
       std::int64_t ceiling = record.limit[live];
       if (const int next = next_threshold(record); next >= 0) ceiling = record.thresholds[next];
-      const std::int64_t fair = 2 * fair_lease(record, ceiling - now);
+      const std::int64_t fair = 2 * fair_lease(record, ceiling - now, largest_lease_past_thresholds(record));
       slot.kept_bytes = fair;
       if (-pending > fair && !to_stay) {
         const std::int64_t left = __atomic_add_fetch(&record.committed[live], pending + fair / 2, __ATOMIC_RELAXED);
@@ -239,8 +275,11 @@ bool add_threshold(scope_record& record, std::int64_t live_bytes) {
   const std::uint32_t at = record.threshold_count;
   record.thresholds[at] = live_bytes;
   __atomic_store_n(&record.threshold_count, at + 1, __ATOMIC_RELEASE);
-  record.limited = record.gated = true;
+  record.limited = true;
   __atomic_fetch_or(&record.armed, 1u << at, __ATOMIC_RELAXED);
+  // Before the children are looked at: one that arrives meanwhile looks itself (open_below).
+  for (scope_record* each = &record; each != nullptr; each = next_below(record, *each))
+    __atomic_store_n(&each->gated, true, __ATOMIC_SEQ_CST);
   return true;
 }
 

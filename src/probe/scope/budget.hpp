@@ -14,9 +14,9 @@ struct obstacle {
   std::uint32_t index;  // which threshold, or which resource
 };
 
-// Scopes that let one allocation pass although it is over their budgets.
+// Scopes that let one allocation pass although it is over their budgets: no more than a thread can be in.
 struct waivers {
-  static constexpr std::size_t capacity = 32;
+  static constexpr std::size_t capacity = thread_scopes::slot_count;
   std::size_t count = 0;
   const scope_record* of[capacity];
   bool has(const scope_record* record) const;
@@ -25,8 +25,16 @@ struct waivers {
   }
 };
 
+// A live block whose place the allocation takes: its bytes come back to the scopes that it is in. Until then they are
+// in use, and nobody else's.
+struct replaced_block {
+  std::uint32_t account = 0;
+  std::size_t bytes = 0;  // 0: there is none
+  bool operator==(const replaced_block&) const = default;
+};
+
 // Takes leases for one allocation in the current scope and all above it. `own` is taken, and settled.
-admission ask(books& own, std::size_t bytes, const waivers& waived, obstacle& met);
+admission ask(books& own, std::size_t bytes, const replaced_block& replaced, const waivers& waived, obstacle& met);
 
 // Leases are taken back by other threads under the lock: to be called before one is touched, in an event.
 void wait_for_revocation(const scope_record& record);

@@ -44,6 +44,16 @@ scope_record* first_child_of(scope_record& parent) {
   return parent.first_child;
 }
 
+scope_record* next_below(const scope_record& root, scope_record& record) {
+  scope_record* at = &record;
+  scope_record* next = first_child_of(record);
+  while (next == nullptr && at != &root) {
+    next = at->next_sibling;
+    at = at->parent;
+  }
+  return next;
+}
+
 void leave_parent(scope_record& child, const totals& did) {
   if (child.parent == nullptr) return;
   first_child_of(*child.parent);  // it may have arrived just now

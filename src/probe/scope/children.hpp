@@ -33,6 +33,8 @@ class at_rest {
 void arrive_at_parent(scope_record& child);
 // With the lock of scopes held.
 scope_record* first_child_of(scope_record& parent);
+// The one after it in a walk of what is below `root`, parents first, which itself is the first; nullptr: there is none.
+scope_record* next_below(const scope_record& root, scope_record& record);
 // What a child did, with what is below it, is its parent's from now on.
 void leave_parent(scope_record& child, const totals& did);
 // Any thread: whether there is none, if the parent stays at rest. Then all that children did is in `below`.

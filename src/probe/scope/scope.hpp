@@ -58,6 +58,11 @@ inline constexpr std::uint32_t threshold_limit = 4;
 
 struct books;
 
+// Charged to a scope by hand, and not given back.
+struct foreign_memory {
+  std::int64_t bytes, blocks;
+};
+
 struct alignas(64) scope_record {
   // Read by every event in the scope; changes only when the scope begins or ends.
   std::uint64_t life;  // generation << 32 | scope_state
@@ -94,6 +99,7 @@ struct alignas(64) scope_record {
   std::uint32_t holds;                // hold_scope() without release_scope()
 
   // Under the lock.
+  foreign_memory foreign;
   scope_record* first_child;
   scope_record* next_sibling;
   scope_record* previous_sibling;

@@ -32,6 +32,7 @@ void begin(scope_record& record, scope_record* parent, const scope_budget& budge
   record.gated = record.limited || (parent != nullptr && parent->gated);
   record.revoking = 0;
   record.peak_bytes = 0;
+  record.foreign = {};
   record.contributors = record.armed = record.threshold_count = record.holds = record.workers_met = 0;
   for (const books*& worker : record.workers) worker = nullptr;
   for (std::uint32_t& first : record.bound_by) first = 0;
@@ -62,6 +63,8 @@ scope_handle open_below(scope_record* parent, const char* name, std::size_t name
   const std::uint64_t life = life_of(record->life, scope_state::open);
   __atomic_store_n(&record->life, life, __ATOMIC_RELEASE);
   arrive_at_parent(*record);
+  // Was a threshold added to it just before?
+  if (parent != nullptr && __atomic_load_n(&parent->gated, __ATOMIC_SEQ_CST)) record->gated = true;
   return handle_of(*record, life);
 }
 

@@ -96,14 +96,9 @@ std::uint32_t place_among_workers(const books& own, scope_record& record) {
   return number + 1;
 }
 
-HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle handle) {
+HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle handle, scope_slot* parent) {
   thread_scopes& mine = *own.scopes;
-  scope_slot* parent = nullptr;
-  if (record.parent != nullptr) {
-    parent = slot_of(own, *record.parent, handle_of(*record.parent, load_life(*record.parent)));
-    if (parent == nullptr) return nullptr;
-    ++parent->children;  // keeps it where it is
-  }
+  if (parent != nullptr) ++parent->children;  // keeps it where it is
   scope_slot* slot = free_slot(mine);
   if (slot == nullptr) {
     if (parent != nullptr) --parent->children;
@@ -122,6 +117,44 @@ HL_COLD scope_slot* make_slot(books& own, scope_record& record, scope_handle han
   slot->recently_used = true;
   bucket = static_cast<std::uint16_t>(slot - mine.slots + 1);
   return slot;
+}
+
+// Of a scope that had this record before.
+void leave_former_slots(thread_scopes& mine, scope_handle handle) {
+  std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
+  while (at != 0) {
+    scope_slot& slot = mine.slots[at - 1];
+    at = slot.next;
+    if (index_of(slot.handle) != index_of(handle)) continue;
+    if (slot.children == 0) {
+      give_up(mine, slot);
+    } else {
+      changing now(mine);
+      unlink(mine, slot);
+      slot.hidden = true;
+    }
+  }
+}
+
+// Not by recursion: scopes are nested as deep as the program likes, on a stack of its own size.
+HL_COLD scope_slot* make_slots(books& own, scope_record& record, scope_handle handle) {
+  thread_scopes& mine = *own.scopes;
+  scope_slot* inner = nullptr;
+  std::uint32_t count = 0;
+  for (scope_record* each = &record; each != nullptr && inner == nullptr; each = each->parent) {
+    if (each != &record) inner = known_slot(mine, handle_of(*each, load_life(*each)));
+    if (inner != nullptr) break;
+    if (count == slots_used) return nullptr;
+    mine.missing[count++] = each;
+  }
+  while (count != 0) {
+    scope_record& each = *mine.missing[--count];
+    const scope_handle its = &each == &record ? handle : handle_of(each, load_life(each));
+    leave_former_slots(mine, its);
+    inner = make_slot(own, each, its, inner);
+    if (inner == nullptr) return nullptr;
+  }
+  return inner;
 }
 
 HL_COLD void note_open_peak(thread_scopes& mine) {
@@ -184,7 +217,7 @@ void settle(books& own) {
   const totals now = net_totals(own);
   totals did = now;
   did -= mine.mark;
-  if ((did.allocations | did.frees) == 0) return;
+  if ((did.allocations | did.frees | did.freed_bytes) == 0) return;
   if (HL_UNLIKELY(mine.peak_open)) note_open_peak(mine);
   {
     changing counters(mine);
@@ -246,21 +279,7 @@ thread_scopes* thread_scopes_of(books& own) {
 scope_slot* slot_of(books& own, scope_record& record, scope_handle handle) {
   thread_scopes& mine = *own.scopes;
   if (scope_slot* known = known_slot(mine, handle); HL_LIKELY(known != nullptr)) return known;
-  std::uint16_t at = mine.buckets[index_of(handle) % thread_scopes::bucket_count];
-  while (at != 0) {
-    scope_slot& slot = mine.slots[at - 1];
-    at = slot.next;
-    if (index_of(slot.handle) != index_of(handle)) continue;
-    // Of a scope that had this record before.
-    if (slot.children == 0) {
-      give_up(mine, slot);
-    } else {
-      changing now(mine);
-      unlink(mine, slot);
-      slot.hidden = true;
-    }
-  }
-  return make_slot(own, record, handle);
+  return make_slots(own, record, handle);
 }
 
 }  // namespace heapledger::probe

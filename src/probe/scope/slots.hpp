@@ -79,6 +79,7 @@ struct thread_scopes {
   known_account known[1u << set_bits][set_accounts];
   std::uint32_t replaced;  // of them, in turn
   known_freer freers[freer_count];
+  scope_record* missing[slot_count];  // while slots are made: innermost first
   scope_slot slots[slot_count];
 };
 
@@ -169,7 +170,8 @@ HL_HOT scope_slot* known_slot(thread_scopes& mine, scope_handle handle) {
   if (HL_LIKELY(slot != nullptr)) slot->recently_used = true;
   return slot;
 }
-// That one, or a new one; nullptr where all are taken.
+// That one, or a new one, and those of the scopes above it; nullptr where all are taken, or there are more scopes above
+// it than slots.
 scope_slot* slot_of(books& own, scope_record& record, scope_handle handle);
 // The thread's totals without what belongs to other scopes.
 totals net_totals(const books& own);

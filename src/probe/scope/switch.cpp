@@ -24,24 +24,44 @@ scope_handle nearest(scope_handle handle) {
   return nearest_open(handle);
 }
 
-// For a scope that this thread has not met lately; `to` becomes what is entered instead, where it is not open.
+// So far up that this thread can have a slot of it, and of all that is above it.
+scope_handle within_reach(const scope_record& record) {
+  std::uint32_t levels = 0;
+  for (const scope_record* each = &record; each != nullptr; each = each->parent) ++levels;
+  const scope_record* up = &record;
+  for (std::uint32_t more = levels > slots_used ? levels - slots_used : 1; more != 0 && up != nullptr; --more)
+    up = up->parent;
+  return up != nullptr ? handle_of(*up, load_life(*up)) : 0;
+}
+
+// What the thread leaves, and has settled, need not keep its slots.
+scope_slot* slot_in_place_of_current(books& own, scope_record& record, scope_handle to) {
+  thread_scopes& mine = *own.scopes;
+  if (mine.current == nullptr) return nullptr;
+  {
+    changing now(mine);
+    __atomic_store_n(&mine.current, nullptr, __ATOMIC_RELAXED);
+  }
+  return slot_of(own, record, to);
+}
+
+// For a scope that this thread has not met lately; `to` becomes what is entered instead, where it is not open, or is
+// nested too deep.
 template <way Way>
 HL_COLD scope_slot* slot_to_enter(books& own, scope_handle& to) {
-  scope_record* record = nullptr;
   for (to = nearest<Way>(to); to != 0; to = nearest<Way>(to)) {
     // Said to be entered before the slot is made: else the record, and its parents, could become others meanwhile.
     __atomic_store_n(&own.scopes->current_index, index_of(to), __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);  // pairs with the barrier in look_through_closed()
-    record = record_at(index_of(to));
-    if (admits<Way>(to, load_life(*record))) break;
-  }
-  if (to == 0) return nullptr;
-  scope_slot* slot = slot_of(own, *record, to);
-  if (slot == nullptr) {
+    scope_record& record = *record_at(index_of(to));
+    if (!admits<Way>(to, load_life(record))) continue;
+    scope_slot* slot = slot_of(own, record, to);
+    if (slot == nullptr) slot = slot_in_place_of_current(own, record, to);
+    if (slot != nullptr) return slot;
     count_loss(wire::loss::scopes_full);
-    to = 0;
+    to = within_reach(record);
   }
-  return slot;
+  return nullptr;
 }
 
 // The shortcut from the remembered stack to its account is kept for when the thread comes back with the same stack.
@@ -64,7 +84,7 @@ HL_HOT scope_handle go(books& own, scope_handle to) {
   thread_scopes& mine = *own.scopes;
   scope_slot* const left = mine.current;
   const scope_handle from = left != nullptr ? left->handle : 0;
-  if (from == to) return from;
+  if (from == to && (Way == way::back || to == 0 || HL_LIKELY(admits<Way>(to, load_life(*left->of))))) return from;
   if (left != nullptr) {
     settle(own);
     if (HL_UNLIKELY(own.live > mine.scope_mark)) note_peaks(mine);

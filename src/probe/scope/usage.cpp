@@ -127,14 +127,20 @@ std::int64_t peak_of(const scope_record& record, scope_handle handle) {
   return highest > known ? highest : known;
 }
 
-void add_usage(scope_record& record, scope_handle handle, bool alone, totals& sum) {
+void add_own_usage(const scope_record& record, scope_handle handle, totals& sum) {
   totals did;
   for (unsigned tried = 0; tried < patience && !sum_of_threads(record, handle, did); ++tried) sys::yield();
   sum += did;
+}
+
+void add_usage(scope_record& record, scope_handle handle, bool alone, totals& sum) {
+  add_own_usage(record, handle, sum);
   if (alone) return;
   sum += record.below;
-  for (scope_record* child = first_child_of(record); child != nullptr; child = child->next_sibling)
-    add_usage(*child, handle_of(*child, load_life(*child)), false, sum);
+  for (scope_record* each = next_below(record, record); each != nullptr; each = next_below(record, *each)) {
+    add_own_usage(*each, handle_of(*each, load_life(*each)), sum);
+    sum += each->below;
+  }
 }
 
 // Of a scope that has no children any more: no lock. False where it has, or would not hold still.
