@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "tool/collect/mapping.hpp"
+#include "tool/collect/memory_files.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/unique_fd.hpp"
 
@@ -68,11 +69,9 @@ class sorter {
   }
   static wire::mapping_kind kind_of(const mapping& map) {
     if (is_file(map)) return wire::mapping_kind::file;
-    return map.is_shared ? wire::mapping_kind::shared : wire::mapping_kind::anonymous;
+    return map.is_shared || is_memory_file(map) ? wire::mapping_kind::shared : wire::mapping_kind::anonymous;
   }
-  static bool is_file(const mapping& map) {
-    return map.inode != 0 && !map.name.starts_with("/dev/zero") && !map.name.starts_with("/SYSV");
-  }
+  static bool is_file(const mapping& map) { return map.inode != 0 && !is_memory_file(map); }
 
   std::int64_t& part_of(const mapping& map, std::string_view details) {
     if (maps_segment(map, segment_)) {
@@ -174,19 +173,27 @@ resident_parts brought_up_to(const resident_totals& now, const resident_parts& b
                              const std::uint64_t (&mapped_now)[wire::mapping_kind_count]) {
   resident_parts parts = before;
   parts.rss = now.rss;
-  for (std::size_t kind = 0; kind < wire::mapping_kind_count; ++kind)
-    if (const auto most = static_cast<std::int64_t>(std::min<std::uint64_t>(mapped_now[kind], INT64_MAX));
-        parts.mapped[kind] > most)
-      parts.mapped[kind] = most;
+  using enum wire::mapping_kind;
+  const auto mapped_now_bytes = [&](wire::mapping_kind kind) {
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(mapped_now[static_cast<std::size_t>(kind)], INT64_MAX / 2));
+  };
+  // To the program what it maps of a memory file system is a file.
+  const auto most = [&](wire::mapping_kind kind) {
+    return mapped_now_bytes(kind) + (kind == shared ? mapped_now_bytes(file) : 0);
+  };
+  for (const auto kind : {anonymous, file, shared}) {
+    auto& bytes = parts.mapped[static_cast<std::size_t>(kind)];
+    bytes = std::min(bytes, most(kind));
+  }
   const auto mapped = [&](wire::mapping_kind kind) { return parts.mapped[static_cast<std::size_t>(kind)]; };
   // On a disk instead of a memory file system, the segment's pages count as a file's.
   const bool segment_is_shared_memory = segment_bytes <= now.shared_memory;
   parts.segment = std::min(segment_bytes, segment_is_shared_memory ? now.shared_memory : now.file);
   parts.files = now.file - (segment_is_shared_memory ? 0 : parts.segment) + before.written_file_pages -
-                (before.probe_library - before.written_library_pages) - mapped(wire::mapping_kind::file);
-  parts.other = now.shared_memory - (segment_is_shared_memory ? parts.segment : 0) - mapped(wire::mapping_kind::shared);
+                (before.probe_library - before.written_library_pages) - mapped(file);
+  parts.other = now.shared_memory - (segment_is_shared_memory ? parts.segment : 0) - mapped(shared);
   parts.heap = now.anonymous - before.written_file_pages - before.written_library_pages - before.stacks -
-               before.probe_memory - mapped(wire::mapping_kind::anonymous);
+               before.probe_memory - mapped(anonymous);
   return parts;
 }
 
