@@ -16,6 +16,9 @@
 // A promise from which exceptions leave (unhandled_exception() { throw; }, as generators have it) says rethrow()
 // instead: else whoever resumed the coroutine stays in its scope.
 //
+// Whoever destroys a coroutine that is suspended is afterwards where it was, too: what lives in the coroutine ends in
+// its scope.
+//
 // A coroutine is resumed by one thread at a time, as always. Costs: two scope switches for each suspension.
 #pragma once
 
@@ -30,6 +33,13 @@ namespace heapledger {
 
 class scoped_promise {
  public:
+  scoped_promise() noexcept = default;
+  ~scoped_promise() {
+    if (ends_) step_out();
+  }
+  scoped_promise(const scoped_promise&) = delete;
+  scoped_promise& operator=(const scoped_promise&) = delete;
+
   heapledger::scope coroutine_scope() const noexcept { return scope_; }
   // From the next resumption on.
   void set_scope(heapledger::scope to) noexcept {
@@ -90,6 +100,7 @@ class scoped_promise {
     decltype(awaiter_of(std::declval<Awaitable>())) inner = awaiter_of(std::forward<Awaitable>(awaitable));
 
     following(scoped_promise& of, Awaitable&& from) : promise(of), awaitable(std::forward<Awaitable>(from)) {}
+    ~following() { promise.step_in_to_end(); }
     following(const following&) = delete;  // the awaiter may refer to what is kept
     following& operator=(const following&) = delete;
 
@@ -143,11 +154,20 @@ class scoped_promise {
     at_ = heapledger_scope_leave(outside_);
   }
 
+  // What the coroutine is suspended by ends, and it was not resumed: it is being destroyed. The guards in it end next,
+  // and go back to where each of them came from; the promise ends last.
+  void step_in_to_end() noexcept {
+    if (inside_) return;
+    ends_ = true;
+    step_in();
+  }
+
   heapledger::scope scope_ = heapledger::scope::current();
   std::uint64_t at_ = 0;  // where it was when it was suspended: in a guard's scope, perhaps
   std::uint64_t outside_ = 0;
   bool moved_ = true;  // since then, or not begun
   bool inside_ = false;
+  bool ends_ = false;  // destroyed while it was suspended
 };
 
 }  // namespace heapledger

@@ -16,7 +16,7 @@ CASES = {
     "scope_limits": ["refused_resize", "refused_resize_of_large", "reaction_in_resize", "resized_at_the_limit", "transfer_of_nothing", "many_soft_budgets", "nested_too_deep", "deep_on_a_small_stack", "foreign_in_portions", "threshold_above", "what_hung_on_it"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds"],
     "leases": ["last_byte", "overshoot", "many_leases", "to_the_last", "taken_back", "lease_gone", "counted_to_the_last"],
-    "coroutines": ["resumed", "destroyed", "hopping", "kept", "not_begun", "guards"],
+    "coroutines": ["resumed", "destroyed", "hopping", "kept", "not_begun", "guards", "destroyed_in_guards", "destroyed_by_itself"],
     "expectations": ["plain", "googletest"],
     "scope_reports": ["schedule", "thread", "asking", "forked"],
     "executors": ["adding", "watching", "senders", "contexts"],

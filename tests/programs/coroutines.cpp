@@ -273,8 +273,110 @@ void guards(unsigned, unsigned) {
   CHECK(of.coroutine.done());
 }
 
-constexpr test::test_case cases[] = {{"resumed", resumed}, {"destroyed", destroyed}, {"hopping", hopping, 50},
-                                     {"kept", kept},       {"not_begun", not_begun}, {"guards", guards}};
+// Says where it ends.
+struct ends_in {
+  scope expected;
+  int& ended;
+  ~ends_in() {
+    CHECK(scope::current() == expected);
+    ++ended;
+  }
+};
+
+task keeps_guards(scope own, scope cache, int& ended) {
+  const ends_in first{own, ended};
+  for (;;) {
+    heapledger::owned_scope request("request", {}, own);
+    const enter inside(request);
+    const ends_in second{request, ended};
+    {
+      const enter in_cache(cache);
+      const ends_in third{cache, ended};
+      co_await std::suspend_always{};
+    }
+    co_yield 1;
+  }
+}
+
+task ends_another(task, int& ended) {
+  const ends_in last{scope::current(), ended};
+  co_await std::suspend_always{};
+}
+
+// Whoever destroys a suspended coroutine stays where it was, whatever guards are in it.
+void destroyed_in_guards(unsigned, unsigned) {
+  const scope own("own"), cache("cache"), other("other");
+  int ended = 0;
+  const auto suspended = [&](int resumes) {
+    std::optional<task> of(heapledger::run_in(own, [&] { return keeps_guards(own, cache, ended); }));
+    for (int i = 0; i < resumes; ++i) of->coroutine.resume();
+    return of;
+  };
+  for (int resumes = 0; resumes < 5; ++resumes) {
+    const int ends = resumes == 0 ? 0 : resumes % 2 == 1 ? 3 : 2;
+    auto here = suspended(resumes), elsewhere = suspended(resumes), in_scope = suspended(resumes);
+    ended = 0;
+    here.reset();
+    CHECK(scope::current() == scope::process() && ended == ends);
+    std::thread([&] {
+      const enter in(other);
+      elsewhere.reset();
+      CHECK(scope::current() == other && ended == 2 * ends);
+    }).join();
+    {
+      const enter in(cache);
+      in_scope.reset();
+      CHECK(scope::current() == cache && ended == 3 * ends);
+    }
+    CHECK(scope::current() == scope::process());
+    // while an exception is under way, and by another coroutine that is destroyed
+    auto unwound = suspended(resumes), nested = suspended(resumes);
+    ended = 0;
+    try {
+      const enter in(other);
+      const std::optional<task> mine = std::move(unwound);
+      throw 1;
+    } catch (int) {
+    }
+    CHECK(scope::current() == scope::process() && ended == ends);
+    {
+      const task outer = heapledger::run_in(other, [&] { return ends_another(*std::move(nested), ended); });
+      outer.coroutine.resume();
+    }
+    CHECK(scope::current() == scope::process() && ended == 2 * ends + 1);
+  }
+  CHECK(own.used().live_bytes == 0 && other.used().live_bytes == 0);
+}
+
+// It is destroyed by what it waits for.
+struct destroys {
+  bool await_ready() { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) { coroutine.destroy(); }
+  void await_resume() {}
+};
+task destroys_itself(scope cache) {
+  const enter inside(cache);
+  co_await destroys{};
+}
+
+void destroyed_by_itself(unsigned, unsigned) {
+  const scope own("own"), cache("cache"), other("other");
+  task of = heapledger::run_in(own, [&] { return destroys_itself(cache); });
+  const enter in(other);
+  std::exchange(of.coroutine, nullptr).resume();
+  CHECK(scope::current() == other && own.used().live_bytes == 0);
+}
+
+constexpr test::test_case cases[] = {
+    {"resumed", resumed},
+    {"destroyed", destroyed},
+    {"hopping", hopping, 50},
+    {"kept", kept},
+    {"not_begun", not_begun},
+    {"guards", guards},
+    {"destroyed_in_guards", destroyed_in_guards},
+    {"destroyed_by_itself", destroyed_by_itself},
+};
 
 }  // namespace
 
