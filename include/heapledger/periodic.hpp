@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -70,14 +71,15 @@ class report_schedule {
     const scope_state state = of.of.state();
     if (state == scope_state::gone) {
       // Recycled since the last look: everything that lived was freed.
-      of.last.frees += static_cast<std::uint64_t>(of.last.live_blocks);
+      of.last.frees += static_cast<std::uint64_t>(std::max(of.last.live_blocks, std::int64_t{0}));
       of.last.live_bytes = of.last.live_blocks = 0;
     } else {
       of.last = of.of.used();
     }
     of.due += of.interval;
     if (of.due <= now) of.due = now + of.interval;
-    const bool ended = state != scope_state::open && of.last.live_bytes == 0 && of.last.live_blocks == 0;
+    // Below 0 where foreign memory came back in more pieces than it went out.
+    const bool ended = state != scope_state::open && of.last.live_bytes <= 0 && of.last.live_blocks <= 0;
     of.report(of.of, of.last);
     return ended;
   }
@@ -104,9 +106,10 @@ class report_thread {
 
  private:
   struct ending {
-    // A child process has the object, but neither its thread nor, perhaps, its lock.
+    // A child process has the object, but neither its thread nor, perhaps, its lock; and where a report called exit(),
+    // this is the thread itself.
     void operator()(report_thread* of) const {
-      if (getpid() == of->process_) delete of;
+      if (getpid() == of->process_ && std::this_thread::get_id() != of->thread_.get_id()) delete of;
     }
   };
   struct request {

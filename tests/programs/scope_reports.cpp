@@ -146,8 +146,40 @@ void forked(unsigned, unsigned) {
   CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
-constexpr test::test_case cases[] = {
-    {"schedule", schedule}, {"thread", thread}, {"asking", asking}, {"forked", forked}};
+// Foreign memory that came back in other pieces than it went out does not keep reports going.
+void foreign(unsigned, unsigned) {
+  const report_schedule::clock::time_point start{};
+  report_schedule reports;
+  scope query("query");
+  usage last;
+  CHECK(heapledger::add_foreign(query, 100));
+  reports.add(
+      query, 10s, [&](scope, usage u) { last = u; }, start);
+  CHECK(reports.run(start + 10s) == start + 20s && last.live_bytes == 100);
+  CHECK(heapledger::add_foreign(query, -60) && heapledger::add_foreign(query, -40));
+  query.close();
+  CHECK(reports.run(start + 20s) == report_schedule::clock::time_point::max() && reports.empty());
+  CHECK(last.live_bytes == 0 && last.frees <= 2);
+  // The other way round, for the sum of both.
+  heapledger::owned_scope other("query");
+  CHECK(heapledger::add_foreign(other, 60) && heapledger::add_foreign(other, 40) &&
+        heapledger::add_foreign(other, -100));
+}
+
+// A report may end the program.
+void exits(unsigned, unsigned) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    heapledger::report_every(scope("child's"), 1ms, [](scope, usage) { std::exit(7); });
+    for (;;) pause();
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+constexpr test::test_case cases[] = {{"schedule", schedule}, {"thread", thread},   {"asking", asking},
+                                     {"forked", forked},     {"foreign", foreign}, {"exits", exits}};
 
 }  // namespace
 
