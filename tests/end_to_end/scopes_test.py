@@ -15,12 +15,13 @@ CASES = {
     "scope_corners": ["table_full", "asked_while_it_ends", "closed_in_a_reaction", "back_into_closed", "refused_and_folded", "forked_in_a_reaction", "foreign_outlives", "copied_result", "attached_in_c", "unloaded_before", "unloaded_after"],
     "scope_limits": ["refused_resize", "refused_resize_of_large", "reaction_in_resize", "resized_at_the_limit", "transfer_of_nothing", "many_soft_budgets", "nested_too_deep", "deep_on_a_small_stack", "foreign_in_portions", "threshold_above", "what_hung_on_it"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds"],
+    **{f"noexcept_code.{how}": ["containers", "rethrown", "handled"] for how in ("O0", "O2", "Os", "fixed", "clang0", "clang2")},
     "leases": ["last_byte", "overshoot", "many_leases", "to_the_last", "taken_back", "lease_gone", "counted_to_the_last"],
     "coroutines": ["resumed", "destroyed", "hopping", "kept", "not_begun", "guards", "destroyed_in_guards", "destroyed_by_itself"],
     "expectations": ["plain", "googletest"],
     "scope_reports": ["schedule", "thread", "asking", "forked", "foreign", "exits"],
     "executors": ["adding", "watching", "senders", "contexts"],
-    # where Asio, Boost and oneTBB are installed
+    # where Asio, Boost and oneTBB are installed; and clang, above
     "asio_scopes": ["executor", "coroutine", "bound_handlers"],
     "asio_scopes_tracked": ["executor", "coroutine", "bound_handlers", "tracked"],
     "asio_scopes_boost": ["executor", "coroutine", "tracked"],
@@ -50,7 +51,7 @@ class ScopesCase(ledger.Case):
 class Scopes(ScopesCase):
     def test_cases(self):
         for name, cases in CASES.items():
-            if name.startswith(("asio", "tbb")) and not os.path.exists(ledger.program(name)):
+            if ("clang" in name or name.startswith(("asio", "tbb"))) and not os.path.exists(ledger.program(name)):
                 continue
             for case in cases:
                 with self.subTest(program=name, case=case):
