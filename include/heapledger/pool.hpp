@@ -22,6 +22,7 @@
 #include "pool/errors.hpp"
 #include "pool/layout.hpp"
 #include "pool/options.hpp"
+#include "pool/page_chunks.hpp"
 #include "pool/page_store.hpp"
 #include "pool/policy.hpp"
 #include "pool/shared.hpp"
@@ -104,6 +105,7 @@ class pool {
   using lock = typename Threading::lock_type;
   using page_lock = typename Threading::page_lock_type;
   using arena = pool_detail::arena<layout>;
+  using page_chunks = pool_detail::page_chunks<layout>;
 
   // The analyzer may give the program another place than the chunk (publish.hpp).
   static constexpr bool moves_chunks =

@@ -6,11 +6,12 @@
 #pragma once
 
 #include <algorithm>
-#include <bitset>
 #include <cstdint>
 
+#include "links.hpp"
 #include "magazine.hpp"
 #include "page.hpp"
+#include "page_chunks.hpp"
 #include "watch.hpp"
 
 namespace heapledger::pool_detail {
@@ -24,8 +25,6 @@ struct taken {
 template <class Layout>
 class arena {
  public:
-  using tool_type = typename Layout::tool_type;
-
   constexpr arena() = default;
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
@@ -73,7 +72,7 @@ class arena {
   template <class Pool>
   void give(link* chunk, Pool& pool) {
     page* const one = page_of<Layout>::chunk(chunk);
-    tool_type::set_next(chunk, one->free);
+    links<Layout>::set_next(chunk, one->free);
     one->free = chunk;
     const std::uint32_t left = --one->countdown;
     if (left == 0) {
@@ -98,23 +97,6 @@ class arena {
     regretted_ = false;
   }
 
-  // Every chunk of this arena's page `one` that is in use. The arena must be at rest, with nothing at hand.
-  template <class F>
-  void for_each_in_use(page* one, F&& call) const {
-    char* const memory = page_of<Layout>::memory(one);
-    for (std::uint32_t from = 0; from < one->carved; from += looked_at_once) {
-      std::bitset<looked_at_once> free;  // not from the heap, which may have no memory when a pool ends
-      for (link* chunk = one->free; chunk != nullptr; chunk = tool_type::next(chunk)) {
-        const std::uint32_t index = Layout::index_of(chunk) - from;
-        if (index < looked_at_once) free[index] = true;
-      }
-      for (std::uint32_t i = 0; i < looked_at_once && from + i < one->carved; ++i) {
-        if (!free[i]) call(static_cast<void*>(Layout::chunk_at(memory, from + i)));
-      }
-    }
-  }
-  static std::size_t in_use(const page* one) { return one->full ? Layout::capacity : one->countdown; }
-
   // Destructive: `one` is empty from now on. To be called for every page of the arena, after `forget_lists`.
   void forget_lists() {
     at_hand_.forget_all();
@@ -123,6 +105,7 @@ class arena {
     empty_count_ = 0;
   }
   void make_empty(page* one) {
+    if constexpr (Layout::checks::fill) page_chunks<Layout>::make_all_free(one);
     become_empty(one);
     keep_empty(one);
   }
@@ -134,7 +117,6 @@ class arena {
   static constexpr std::uint32_t carved_at_once =
       std::max<std::uint32_t>(1, std::min<std::uint32_t>(Layout::capacity, 4096 / Layout::stride));
   static constexpr std::uint32_t at_once = magazine_type::most / 4;
-  static constexpr std::uint32_t looked_at_once = std::min<std::uint32_t>(Layout::capacity, 8192);
   // So few chunks in use that those at hand could be all that keeps several pages.
   static constexpr std::uint32_t nearly_empty =
       std::clamp<std::uint32_t>(magazine_type::most / 4, Layout::capacity / 8, (Layout::capacity + 1) / 2);
@@ -149,7 +131,7 @@ class arena {
     page* const from = current_;
     std::uint32_t count = 0;
     while (link* const chunk = count < most ? from->free : nullptr) {
-      from->free = watch<Layout>::unlink(chunk, &pool.identity());
+      from->free = links<Layout>::next(chunk);
       to(chunk);
       ++count;
     }
@@ -158,7 +140,7 @@ class arena {
       count = std::min({most, carved_at_once, Layout::capacity - from->carved});
       for (std::uint32_t index = from->carved + count; index-- > from->carved;) {
         link* const chunk = Layout::chunk_at(memory, index);
-        watch<Layout>::prepare(chunk);
+        watch<Layout>::prepare(chunk, &pool.identity());
         to(chunk);
       }
       from->carved += count;
@@ -215,13 +197,19 @@ class arena {
   }
   template <class Pool>
   void give_back(page* one, Pool& pool) {
+    if constexpr (Layout::checks::fill) {
+      page_chunks<Layout>::for_each_free(one, [&](link* chunk) { watch<Layout>::left(chunk, &pool.identity()); });
+    }
     --pages_;
     pool.give_back_page(one);
   }
-  static void become_empty(page* one) {  // to be carved again, in order
-    one->free = nullptr;
+  static void become_empty(page* one) {
+    // To be carved again, in order; but where chunks are filled, each is looked at when it is taken.
+    if constexpr (!Layout::checks::fill) {
+      one->free = nullptr;
+      one->carved = 0;
+    }
     one->countdown = 0;
-    one->carved = 0;
     one->full = false;
   }
   void keep_empty(page* one) {

@@ -16,7 +16,8 @@ struct no_checks {
   static constexpr bool position = false;     // it is where a chunk begins
   static constexpr bool double_free = false;  // the chunk is in use; costs 8 bytes a chunk, and rounding
   static constexpr bool canary = false;       // nobody wrote next to it; costs 16 bytes a chunk
-  static constexpr bool fill = false;         // new and free chunks hold a pattern, and nobody wrote into a free one
+  static constexpr bool fill = false;         // new and free chunks hold a pattern, and nobody wrote into a free one;
+                                              // costs 8 bytes a chunk, and a page that goes back is looked through
   static constexpr bool leaks = false;        // nothing is in use when the pool is destroyed
 
   static void failed(const violation& found) { pool_detail::the_violation_handler.load()(found); }

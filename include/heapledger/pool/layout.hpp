@@ -2,7 +2,7 @@
 //
 //   segment   64 page slots, aligned to its size. Slot 0 holds the descriptions of the others, 64 bytes each:
 //             so they do not all fall into the same sets of the cache, and a page can be all chunks.
-//   page      [headers, if beside] chunk chunk chunk ... [gap] chunk chunk chunk ...
+//   page      [headers, if beside] [links] chunk chunk chunk ... [gap] chunk chunk chunk ...
 //   chunk     [header, if in front] [mark] payload [mark or red zone]; a pointer to a chunk is one to its payload
 #pragma once
 
@@ -57,6 +57,8 @@ struct layout {
   static constexpr bool has_canary = Checks::canary && Options.tool == memory_tool::none;
   static constexpr bool has_front_mark = Checks::double_free || has_canary;
   static constexpr bool has_back_mark = has_canary;
+  // A free chunk's link is in it, unless that would be a write into a free chunk: see links.hpp.
+  static constexpr bool has_link_table = Checks::fill;
 
   static constexpr std::size_t payload_bytes = std::max(ChunkBytes, sizeof(link));
   static constexpr std::size_t alignment = std::max({alignof(link),
@@ -69,18 +71,21 @@ struct layout {
       header_in_front ? round_up(sizeof(Header) + front_mark_bytes, std::max(alignof(Header), alignof(link)))
                       : front_mark_bytes;
   static constexpr std::size_t back_mark_at = ChunkBytes;
-  // Where the link of a free chunk lies over it.
+  // Where the link of a free chunk, or its filling, lies over it.
   static constexpr bool loses_back_mark = has_back_mark && back_mark_at < sizeof(link);
   static constexpr std::size_t after_bytes = has_back_mark ? mark_bytes : tool_type::red_zone_bytes;
   static constexpr std::size_t stride = round_up(before_bytes + payload_bytes + after_bytes, alignment);
 
+  static constexpr std::size_t headers_of(std::size_t chunks) {
+    return header_beside ? round_up(chunks * sizeof(Header), alignof(link)) : 0;
+  }
+  static constexpr std::size_t first_offset(std::size_t chunks) {
+    return round_up(headers_of(chunks) + (has_link_table ? chunks * sizeof(link) : 0) + before_bytes, alignment);
+  }
   static constexpr std::size_t page_bytes =
       Options.page_bytes != 0 ? Options.page_bytes : std::max(smallest_page_bytes, std::bit_ceil(16 * stride));
   static constexpr std::size_t segment_bytes = slots_per_segment * page_bytes;
 
-  static constexpr std::size_t first_offset(std::size_t chunks) {
-    return round_up((header_beside ? chunks * sizeof(Header) : 0) + before_bytes, alignment);
-  }
   static constexpr std::size_t chunks_that_fit(std::size_t run_length) {
     std::size_t chunks = page_bytes / stride;
     while (first_offset(chunks) + (chunks - 1) * stride + (chunks - 1) / run_length * gap_bytes + payload_bytes +
@@ -108,8 +113,9 @@ struct layout {
 
   static_assert(!header_beside || alignof(Header) <= 4096);
   static constexpr std::uint32_t capacity = chunks_that_fit(in_run);
-  static constexpr std::size_t first = first_offset(capacity);
   static_assert(capacity >= 1);
+  static constexpr std::size_t first = first_offset(capacity);
+  static constexpr std::size_t header_table_bytes = headers_of(capacity);
 
   HEAPLEDGER_POOL_HOT static char* page_start(const void* chunk) {
     return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(chunk) & ~(page_bytes - 1));

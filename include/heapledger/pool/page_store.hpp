@@ -45,7 +45,8 @@ class page_store {
     }
     *one = page{};
     page_of<Layout>::owner(one) = arena;
-    Layout::tool_type::forbid(chunks(one), chunks_bytes);
+    Layout::tool_type::forbid(page_of<Layout>::memory(one) + Layout::header_table_bytes,
+                              Layout::page_bytes - Layout::header_table_bytes);
     return one;
   }
 
@@ -76,9 +77,6 @@ class page_store {
     std::size_t used_slots;
   };
   static_assert(sizeof(segment) <= slot_bytes);
-
-  static constexpr std::size_t chunks_bytes = Layout::page_bytes - (Layout::first - Layout::before_bytes);
-  static char* chunks(const page* one) { return page_of<Layout>::memory(one) + Layout::first - Layout::before_bytes; }
 
   bool grow(const pool_identity* pool) {
     char* const memory = map_aligned(Layout::segment_bytes);

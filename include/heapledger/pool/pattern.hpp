@@ -37,6 +37,11 @@ struct pattern {
       return (halves[0] | halves[1]) == 0;
     }
   }
+  // As it is, or as memory comes from the system.
+  static bool is_whole_or_zero(const void* at) {
+    const auto* const bytes = static_cast<const std::uint8_t*>(at);
+    return (*bytes == 0 || *bytes == byte) && std::memcmp(bytes, bytes + 1, Bytes - 1) == 0;
+  }
 
  private:
   using vector [[gnu::vector_size(16), gnu::may_alias, gnu::aligned(1)]] = std::uint8_t;

@@ -13,6 +13,12 @@ HEAPLEDGER_POOL_TEMPLATE
 HEAPLEDGER_POOL::~pool() {
   if constexpr (Options.bypass) return;
   if constexpr (requires { threads_.leave_threads(); }) threads_.leave_threads();
+  if constexpr (Checks::fill) {
+    threads_.settle(*this);
+    store_.for_each([this](pool_detail::page* one) {
+      page_chunks::for_each_free(one, [this](pool_detail::link* chunk) { watch::left(chunk, &identity_); });
+    });
+  }
   if constexpr (walks_at_end) {
     for_each_chunk([this](void* chunk) {
       Header* const head = layout::header_of(chunk);
@@ -67,18 +73,14 @@ HEAPLEDGER_POOL_TEMPLATE
 template <class F>
 void HEAPLEDGER_POOL::for_each_chunk(F&& call) {
   threads_.settle(*this);
-  store_.for_each([&](pool_detail::page* one) {
-    static_cast<arena*>(pool_detail::page_of<layout>::owner(one))->for_each_in_use(one, call);
-  });
+  store_.for_each([&](pool_detail::page* one) { page_chunks::for_each_in_use(one, call); });
 }
 
 HEAPLEDGER_POOL_TEMPLATE
 std::size_t HEAPLEDGER_POOL::chunks_in_use() noexcept requires(!Options.bypass) {
   threads_.settle(*this);
   std::size_t count = 0;
-  store_.for_each([&](pool_detail::page* one) {
-    count += static_cast<arena*>(pool_detail::page_of<layout>::owner(one))->in_use(one);
-  });
+  store_.for_each([&](pool_detail::page* one) { count += page_chunks::in_use(one); });
   return count;
 }
 

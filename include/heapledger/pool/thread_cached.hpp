@@ -12,6 +12,7 @@
 #include <new>
 
 #include "arena.hpp"
+#include "links.hpp"
 #include "no_lock.hpp"
 #include "parcels.hpp"
 #include "thread_registry.hpp"
@@ -32,7 +33,7 @@ class arena_per_thread {
     void push_remote(link* chunk) {  // release and acquire as in parcel_inbox
       link* head = remote.load(std::memory_order_relaxed);
       do {
-        Layout::tool_type::set_next(chunk, head);
+        links<Layout>::set_next(chunk, head);
       } while (!remote.compare_exchange_weak(head, chunk, std::memory_order_release, std::memory_order_relaxed));
     }
     // What others have sent. `give` is told of each chunk.
@@ -48,7 +49,7 @@ class arena_per_thread {
       if (remote.load(std::memory_order_relaxed) == nullptr) return;
       link* chunk = remote.exchange(nullptr, std::memory_order_acquire);
       while (chunk != nullptr) {
-        link* const following = watch<Layout>::unlink_anywhere(chunk);
+        link* const following = links<Layout>::next(chunk);
         give(chunk);
         chunk = following;
       }

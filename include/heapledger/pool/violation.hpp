@@ -1,7 +1,8 @@
 // What a check has found, and who is told. The handler of the process is called before the pool has changed anything.
 // If it returns, the program goes on, and the bad free is left out; but after an overflow the chunk is freed all the
 // same, and one that was written while it was free is handed out. The default one prints and aborts. A handler must not
-// throw, and not use the pool: with `shared` it is called under the pool's lock.
+// throw, and not use the pool: with `shared` it is called under the pool's lock, with `thread_cached` at times under
+// the lock that events of arenas come under (policy.hpp).
 #pragma once
 
 #include <atomic>
@@ -35,7 +36,7 @@ struct pool_identity {
 
 struct violation {
   violation_kind kind{};
-  const void* pointer = nullptr;          // as the program gave it; the chunk's in underflow, overflow, leak
+  const void* pointer = nullptr;          // as the program gave it; the chunk's in all kinds below middle_pointer
   const pool_identity* pool = nullptr;    // the one that noticed
   const pool_identity* owner = nullptr;   // other_pool: whose it is
   const void* chunk = nullptr;            // middle_pointer: the chunk that holds it, or null

@@ -33,15 +33,18 @@ struct watch {
   static_assert(checks::ownership || !(checks::position || checks::double_free),
                 "where a chunk begins can only be asked of a pointer that is known to be the pool's");
 
-  // When a chunk is carved out of its page.
-  static void prepare(link* chunk) {
-    if constexpr (Layout::has_front_mark) tool_type::put(front(chunk), free_mark);
-    if constexpr (Layout::has_back_mark) put_back(chunk, back_mark(chunk));
+  // When a chunk is carved out of its page. A pointer may be left from the time before the page was given back.
+  static void prepare(link* chunk, [[maybe_unused]] const pool_identity* pool) {
     if constexpr (checks::fill) {
       tool_type::allow(chunk, Layout::payload_bytes);
+      if (!filling::is_whole_or_zero(chunk)) [[unlikely]]
+        report_write(chunk, pool);
       filling::fill(chunk);
       tool_type::forbid(chunk, Layout::payload_bytes);
     }
+    if constexpr (Layout::has_front_mark) tool_type::put(front(chunk), free_mark);
+    if constexpr (Layout::has_back_mark && !(checks::fill && Layout::loses_back_mark))
+      put_back(chunk, back_mark(chunk));
   }
 
   // When the program gets it.
@@ -49,30 +52,19 @@ struct watch {
     if constexpr (Layout::has_front_mark) tool_type::put(front(chunk), used_mark(chunk, taker));
     if constexpr (checks::fill) {
       if (!filling::is_whole(chunk)) [[unlikely]] {
-        checks::failed({.kind = violation_kind::written_after_free, .pointer = chunk, .pool = pool});
+        report_write(chunk, pool);
         filling::fill(chunk);
       }
     }
     if constexpr (Layout::loses_back_mark) put_back(chunk, back_mark(chunk));
   }
 
-  // Out of the list of its page: the next one. A link that the program has written over is not followed.
-  static link* unlink(link* chunk, const pool_identity* pool) {
-    link* next = tool_type::next(chunk);
-    if constexpr (checks::fill) {
-      if (next != nullptr && (Layout::page_start(next) != Layout::page_start(chunk) || !is_chunk(next))) {
-        checks::failed({.kind = violation_kind::written_after_free, .pointer = chunk, .pool = pool});
-        next = nullptr;
-      }
-    }
-    fill_again(chunk);
-    return next;
-  }
-  // Out of a list of chunks of any pages: a free chunk holds the pattern, and the link was written over it.
-  static link* unlink_anywhere(link* chunk) {
-    link* const next = tool_type::next(chunk);
-    fill_again(chunk);
-    return next;
+  // When a free one will not be handed out any more.
+  static void left(link* chunk, const pool_identity* pool) requires(checks::fill) {
+    tool_type::allow(chunk, Layout::payload_bytes);
+    if (!filling::is_whole(chunk)) [[unlikely]]
+      report_write(chunk, pool);
+    tool_type::forbid(chunk, Layout::payload_bytes);
   }
 
   // When it comes back: may it? Nothing of the pool has been changed when the answer is no.
@@ -148,16 +140,11 @@ struct watch {
     std::memcpy(static_cast<char*>(chunk) + Layout::back_mark_at, &value, sizeof value);
   }
 
-  static void fill_again(link* chunk) {
-    if constexpr (checks::fill) {
-      tool_type::allow(chunk, sizeof(link));
-      pattern<sizeof(link)>::fill(chunk);
-      tool_type::forbid(chunk, sizeof(link));
-    }
-  }
-
   static bool is_chunk(const void* pointer) { return Layout::index_of(pointer) < Layout::capacity; }
 
+  HEAPLEDGER_POOL_COLD static void report_write(const void* chunk, const pool_identity* pool) {
+    checks::failed({.kind = violation_kind::written_after_free, .pointer = chunk, .pool = pool});
+  }
   HEAPLEDGER_POOL_COLD static bool refuse_owner(const void* chunk, const pool_identity* pool) {
     if (chunk == nullptr) return false;
     const pool_identity* const owner = segment_map::find(chunk);
