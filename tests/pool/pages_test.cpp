@@ -65,6 +65,37 @@ TEST(pool_pages, hold_little_but_chunks) {
   EXPECT_GE(used.operator()<4096>(), 0.99);
 }
 
+template <class Pool>
+void fill_two_pages() {
+  Pool pool;
+  std::vector<void*> chunks(2 * Pool::chunks_per_page);
+  for (void*& chunk : chunks) {
+    chunk = pool.allocate();
+    std::memset(chunk, 1, Pool::chunk_bytes);
+    if constexpr (!std::is_same_v<typename Pool::header_type, no_header>) {
+      EXPECT_NE(Pool::header(chunk), nullptr);
+    }
+  }
+  for (void* chunk : chunks) pool.deallocate(chunk);
+  EXPECT_EQ(pool.chunks_in_use(), 0u);
+}
+
+TEST(pool_pages, hold_a_chunk_and_what_checks_and_tools_put_beside_it) {
+  constexpr std::size_t bytes = 65536;
+  constexpr pool_options small{.page_bytes = bytes};
+  constexpr pool_options beside{.page_bytes = bytes, .header = header_place::beside};
+  constexpr pool_options plain{.page_bytes = bytes, .tool = memory_tool::none};
+  using bare = pool<bytes, threading::single, no_header, no_analyzer, no_checks, plain>;
+  EXPECT_EQ(bare::page_bytes, bytes);
+  EXPECT_EQ(bare::chunks_per_page, 1u);
+  fill_two_pages<bare>();
+  fill_two_pages<pool<bytes, threading::single, no_header, no_analyzer, no_checks, small>>();
+  fill_two_pages<pool<bytes, threading::single, no_header, no_analyzer, exact_checks, small>>();
+  fill_two_pages<pool<bytes, threading::single, no_header, no_analyzer, all_checks, small>>();
+  fill_two_pages<pool<bytes, threading::single, std::uint64_t, no_analyzer, no_checks, small>>();
+  fill_two_pages<pool<bytes, threading::single, std::uint64_t, no_analyzer, all_checks, beside>>();
+}
+
 template <class Threading>
 class pool_pages_of : public ::testing::Test {};
 TYPED_TEST_SUITE(pool_pages_of, every_threading, threading_names);

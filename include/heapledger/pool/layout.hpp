@@ -82,8 +82,10 @@ struct layout {
   static constexpr std::size_t first_offset(std::size_t chunks) {
     return round_up(headers_of(chunks) + (has_link_table ? chunks * sizeof(link) : 0) + before_bytes, alignment);
   }
+  // Marks and red zones come and go with how a unit is compiled: a page that has no room for them is larger.
   static constexpr std::size_t page_bytes =
-      Options.page_bytes != 0 ? Options.page_bytes : std::max(smallest_page_bytes, std::bit_ceil(16 * stride));
+      std::max(Options.page_bytes != 0 ? Options.page_bytes : std::max(smallest_page_bytes, std::bit_ceil(16 * stride)),
+               std::bit_ceil(first_offset(1) + payload_bytes + after_bytes));
   static constexpr std::size_t segment_bytes = slots_per_segment * page_bytes;
 
   static constexpr std::size_t chunks_that_fit(std::size_t run_length) {

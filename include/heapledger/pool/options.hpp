@@ -49,7 +49,7 @@ enum class header_place { front, beside };
 
 struct pool_options {
   std::size_t alignment = 0;         // 0: 16, or 8 when the chunk size is no multiple of 16
-  std::size_t page_bytes = 0;        // 0: 64 KiB, or what holds 16 chunks; a power of two
+  std::size_t page_bytes = 0;        // 0: 64 KiB, or what holds 16 chunks; a power of two, more if none fits
   std::size_t keep_empty_pages = 4;  // an arena gives an empty page back when it has more than these; see docs/pools.md
   header_place header = header_place::front;
   memory_tool tool = default_memory_tool;
