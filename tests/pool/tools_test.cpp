@@ -1,5 +1,6 @@
 // The tools that watch memory see into a pool: a use after free, and a write past what was asked for, are found by
 // themselves.
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -62,6 +63,27 @@ TYPED_TEST(pool_under_asan, overflow_and_underflow) {
   EXPECT_DEATH(write(20), "use-after-poison") << "one byte more than was asked for";
   EXPECT_DEATH(write(48), "use-after-poison");
   EXPECT_DEATH(write(-1), "use-after-poison");
+}
+
+// What is in front of it is a page's books, a header, or another page.
+TYPED_TEST(pool_under_asan, underflow_of_any_chunk_of_a_page) {
+  auto expect_seen = []<class Header, pool_options Options>(std::integral_constant<pool_options, Options>, Header) {
+    using with_header = pool<600, TypeParam, Header, no_analyzer, no_checks, Options>;
+    auto write = [](std::size_t which) {
+      with_header pool;
+      std::vector<volatile char*> chunks(with_header::chunks_per_page);
+      for (auto& chunk : chunks) chunk = static_cast<volatile char*>(pool.allocate());
+      std::sort(chunks.begin(), chunks.end());
+      chunks[which][0] = 1;
+      chunks[which][-1] = 1;
+    };
+    EXPECT_DEATH(write(0), "use-after-poison");
+    EXPECT_DEATH(write(1), "use-after-poison");
+  };
+  constexpr pool_options beside{.header = header_place::beside};
+  expect_seen(std::integral_constant<pool_options, pool_options{}>{}, no_header{});
+  expect_seen(std::integral_constant<pool_options, pool_options{}>{}, int{});
+  expect_seen(std::integral_constant<pool_options, beside>{}, int{});
 }
 
 TYPED_TEST(pool_under_asan, memory_is_clean_after_the_pool) {

@@ -2,8 +2,9 @@
 //
 //   segment   64 page slots, aligned to its size. Slot 0 holds the descriptions of the others, 64 bytes each:
 //             so they do not all fall into the same sets of the cache, and a page can be all chunks.
-//   page      [headers, if beside] [links] chunk chunk chunk ... [gap] chunk chunk chunk ...
-//   chunk     [header, if in front] [mark] payload [mark or red zone]; a pointer to a chunk is one to its payload
+//   page      [headers, if beside] [links] [red zone] chunk chunk chunk ... [gap] chunk chunk chunk ...
+//   chunk     [header, if in front] [mark or red zone] payload [mark or red zone]; a pointer to a chunk is one to its
+//   payload
 #pragma once
 
 #include <algorithm>
@@ -66,10 +67,12 @@ struct layout {
                                                      : ChunkBytes % 16 == 0 ? 16
                                                                             : 8,
                                                      header_in_front ? alignof(Header) : 1});
-  static constexpr std::size_t front_mark_bytes = has_front_mark ? mark_bytes : 0;
+  // A header is the program's, too: where no mark is between, a red zone is.
+  static constexpr std::size_t front_bytes = has_front_mark    ? mark_bytes
+                                             : header_in_front ? tool_type::red_zone_bytes
+                                                               : 0;
   static constexpr std::size_t before_bytes =
-      header_in_front ? round_up(sizeof(Header) + front_mark_bytes, std::max(alignof(Header), alignof(link)))
-                      : front_mark_bytes;
+      header_in_front ? round_up(sizeof(Header) + front_bytes, std::max(alignof(Header), alignof(link))) : front_bytes;
   static constexpr std::size_t back_mark_at = ChunkBytes;
   // Where the link of a free chunk, or its filling, lies over it.
   static constexpr bool loses_back_mark = has_back_mark && back_mark_at < sizeof(link);
@@ -80,7 +83,9 @@ struct layout {
     return header_beside ? round_up(chunks * sizeof(Header), alignof(link)) : 0;
   }
   static constexpr std::size_t first_offset(std::size_t chunks) {
-    return round_up(headers_of(chunks) + (has_link_table ? chunks * sizeof(link) : 0) + before_bytes, alignment);
+    return round_up(
+        headers_of(chunks) + (has_link_table ? chunks * sizeof(link) : 0) + tool_type::red_zone_bytes + before_bytes,
+        alignment);
   }
   // Marks and red zones come and go with how a unit is compiled: a page that has no room for them is larger.
   static constexpr std::size_t page_bytes =
