@@ -61,6 +61,15 @@ TEST(timeline, fills_gaps_and_takes_any_times) {
   EXPECT_EQ(live_columns(points, 0, 2).size(), 2U);
 }
 
+TEST(timeline, keeps_a_peak_between_points_until_the_next) {
+  const std::vector<timeline_point> points = {{0, 0, 0, 0, 0}, {40, 1, 0, 0, 0}, {80, 50, 0, 0, 0}, {99, 20, 0, 0, 0}};
+  using columns = std::vector<std::int64_t>;
+  EXPECT_EQ(live_columns(points, 100, 10, peak_moment{52, 50}), (columns{0, 0, 0, 0, 1, 50, 50, 50, 50, 20}));
+  EXPECT_EQ(live_columns(points, 100, 10, peak_moment{10, 60}), (columns{0, 60, 1, 1, 1, 1, 1, 1, 50, 20}));
+  EXPECT_EQ(live_columns(points, 100, 10, peak_moment{85, 60}), (columns{0, 0, 0, 0, 1, 1, 1, 1, 60, 20}));
+  EXPECT_EQ(live_columns(points, 200, 10, peak_moment{150, 60}), (columns{0, 0, 1, 1, 50, 50, 50, 60, 60, 60}));
+}
+
 TEST(symbol_gaps, names_modules_without_names_or_lines) {
   const auto gaps = symbol_gaps(sample::killed_server());
   ASSERT_EQ(gaps.size(), 1U);  // the C library's missing lines are nobody's need

@@ -97,6 +97,7 @@ test("growth in words", () => {
 test("the peak is a point of the timeline", () => {
   const series = { time: [0, 1, 2], live: [5, 7, 6], rss: [1, 2, 3] };
   assert.deepEqual(withPeak(series, { peak_time: 1.5, peak_bytes: 9 }), { time: [0, 1, 1.5, 2], live: [5, 7, 9, 6], rss: [1, 2, null, 3] });
+  assert.deepEqual(withPeak(series, { peak_time: 1, peak_bytes: 9 }), { time: [0, 1, 2], live: [5, 9, 6], rss: [1, 2, 3] });
   assert.deepEqual(withPeak(series, { peak_bytes: 9 }), series);
   assert.deepEqual(withPeak(series, { peak_time: 3, peak_bytes: 9 }), series);
 });

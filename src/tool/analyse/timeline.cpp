@@ -15,7 +15,7 @@ std::size_t column_at(std::int64_t time_ns, std::int64_t end_ns, std::size_t col
 }
 
 std::vector<std::int64_t> live_columns(std::span<const timeline_point> timeline, std::int64_t duration_ns,
-                                       std::size_t columns) {
+                                       std::size_t columns, std::optional<peak_moment> peak) {
   const std::int64_t end_ns = end_of(timeline, duration_ns);
   if (timeline.empty() || columns == 0 || end_ns <= 0) return {};
   std::vector<std::int64_t> highest(columns, -1);
@@ -23,10 +23,22 @@ std::vector<std::int64_t> live_columns(std::span<const timeline_point> timeline,
     auto& column = highest[column_at(point.time_ns, end_ns, columns)];
     column = std::max(column, point.live_bytes);
   }
+  std::size_t peak_column = columns;  // none
+  std::int64_t after_peak = 0;
+  if (peak) {
+    peak_column = column_at(peak->time_ns, end_ns, columns);
+    const auto next = std::find_if(timeline.begin(), timeline.end(),
+                                   [&](const timeline_point& point) { return point.time_ns >= peak->time_ns; });
+    after_peak = next == timeline.end() ? peak->live_bytes : std::min(peak->live_bytes, next->live_bytes);
+  }
   std::int64_t before = 0;
-  for (auto& value : highest) {
+  for (std::size_t i = 0; i < columns; ++i) {
+    auto& value = highest[i];
     if (value < 0) value = before;
     before = value;
+    if (i != peak_column) continue;
+    value = std::max(value, peak->live_bytes);
+    before = after_peak;
   }
   return highest;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tool/collect/peak_time.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/collect/times.hpp"
@@ -106,6 +107,7 @@ std::optional<profile> process_watch::collect() const {
                                  .live_blocks = sums.live_blocks(),
                                  .allocations = sums.allocations,
                                  .rss_bytes = last ? last->rss_bytes : 0});
+    place_peak(result, segment.header.hold_back_bytes);
   }
   result.memory = memory_.last();
   if (memory_.sorted_ns() != 0)

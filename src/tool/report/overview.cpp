@@ -140,12 +140,9 @@ void write_nothing_seen(page& page, const profile& p) {
 void write_timeline(page& page, const profile& p) {
   constexpr std::size_t margin = 2;
   if (p.timeline.size() < 3 || p.window) return;
-  auto heights = analyse::live_columns(p.timeline, p.process.duration_ns, page.width() - 2 * margin);
-  if (p.peak.time_ns && !heights.empty()) {  // seldom was it looked at just then
-    const auto end_ns = analyse::end_of(p.timeline, p.process.duration_ns);
-    auto& column = heights[analyse::column_at(*p.peak.time_ns, end_ns, heights.size())];
-    column = std::max(column, p.totals().peak_bytes);
-  }
+  std::optional<analyse::peak_moment> peak;  // seldom was it looked at just then
+  if (p.peak.time_ns) peak = {*p.peak.time_ns, p.totals().peak_bytes};
+  const auto heights = analyse::live_columns(p.timeline, p.process.duration_ns, page.width() - 2 * margin, peak);
   const std::int64_t highest = heights.empty() ? 0 : *std::max_element(heights.begin(), heights.end());
   if (highest <= 0) return;
   constexpr std::array blocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

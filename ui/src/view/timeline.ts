@@ -39,11 +39,14 @@ export function thin(time: number[], live: number[], rss: (number | null)[]): Se
   return { time: kept.map((i) => time[i]!), live: kept.map((i) => live[i]!), rss: kept.map((i) => rss[i]!) };
 }
 
-// The peak is known exactly, and lies between two points.
+// The peak is known exactly. It lies between two points, or at one that may have seen a little less.
 export function withPeak(series: Series, totals: { peak_time?: number; peak_bytes: number }): Series {
   const { peak_time: when, peak_bytes: bytes } = totals;
   const next = when === undefined ? -1 : series.time.findIndex((time) => time >= when);
-  if (when === undefined || next < 0 || series.time[next] === when) return series;
+  if (when === undefined || next < 0) return series;
+  if (series.time[next] === when) {
+    return { ...series, live: series.live.map((live, i) => (i === next ? Math.max(live, bytes) : live)) };
+  }
   const put = <T>(list: T[], value: T): T[] => [...list.slice(0, next), value, ...list.slice(next)];
   return { time: put(series.time, when), live: put(series.live, bytes), rss: put(series.rss, null) };
 }

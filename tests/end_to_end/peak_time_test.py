@@ -1,0 +1,40 @@
+"""When the peak was, where the probe did not look at the clock, or the tool not at the program, just then."""
+
+import re
+
+import ledger
+
+LATE = ledger.program("late_peak")
+
+
+class PeakTime(ledger.Case):
+    def test_last_bytes_that_were_not_published(self):
+        done = self.profile([LATE, "100", "100"], "--interval", "20")
+        totals, timeline = done.report["totals"], done.report["timeline"]
+        self.assertGreaterEqual(totals["peak_time"], 0.7)
+        for point in timeline:
+            if point["time"] < totals["peak_time"]:
+                self.assertLess(point["live_bytes"], totals["peak_bytes"], point)
+        self.assertLess(totals["peak_time"], done.report["process"]["duration"] - 0.3, "it lives for half a second")
+
+    def test_no_needle_among_lower_neighbours(self):
+        """The first block is published, the second is not."""
+        done = self.profile([LATE, "40000", "30000"], "--interval", "20")
+        massif = self.path("massif.out")
+        self.assertEqual(ledger.execute([ledger.BIN, "export", "--format", "massif", "-o", massif, done.files[0]]).status, 0)
+        with open(massif, encoding="utf-8") as file:
+            taken = re.findall(r"^time=(\d+)\nmem_heap_B=(\d+)\n(?:.*\n){2}heap_tree=(\w+)", file.read(), re.M)
+        at = [kind for _, _, kind in taken].index("peak")
+        self.assertIn(taken[at][1], (taken[at - 1][1], taken[at + 1][1]), taken[at - 2:at + 3])
+
+    def test_drawn_until_the_next_look(self):
+        """The peak is known before the first look after it: what lives then lived in between."""
+        done = self.profile([LATE, "100", str(50 << 20)], "--interval", "450")
+        drawn = re.search(r"Live bytes over.*\n(.*)", ledger.execute([ledger.BIN, "report", done.files[0]]).out.decode())[1]
+        high = drawn.strip("_▁ ")
+        self.assertGreater(len(high), 20, drawn)
+        self.assertEqual(set(high), {high[0]}, drawn)
+
+
+if __name__ == "__main__":
+    ledger.main()
