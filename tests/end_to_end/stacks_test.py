@@ -231,6 +231,16 @@ class Stacks(ledger.Case):
                     self.assertEqual(stack[:3], ["inner", "outer", "main"])
                 self.assertNotIn("for want of unwind tables", report)
 
+    def test_what_starts_a_process_ends_no_stack_early(self):
+        """Libraries allocate before main, called by the loader's first function, which has no tables and no caller."""
+        done = self.profile([ledger.program("regression_before")])
+        ends = [ledger.module(ledger.frames(s)[-1]) for s in done.report["stacks"] if ledger.frames(s)]
+        if not any(module.startswith("ld-linux") for module in ends):
+            self.skipTest("no library of the program allocates when it is loaded")
+        self.assertNotIn("stack_cut_no_rule", done.report["profiler"]["losses"])
+        report = " ".join(ledger.execute([ledger.BIN, "report", done.files[0]]).out.decode().split())
+        self.assertNotIn("for want of unwind tables", report)
+
     def test_frames(self):
         for build in BUILDS:
             with self.subTest(build=build):

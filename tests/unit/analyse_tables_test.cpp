@@ -112,6 +112,8 @@ TEST(dead_ends, are_where_the_outermost_frame_has_no_rule) {
   builder.stack({}, booked(1, 50, 0, 0, 50));
   profile p = builder.build();
   p.process.stacks = "dwarf";
+  EXPECT_EQ(find_dead_ends(p).count.allocations, 0U) << "the probe cut none";
+  p.profiler.losses["stack_cut_no_rule"] = 2;
   EXPECT_EQ(find_dead_ends(p).count.peak_bytes, 30);
   EXPECT_EQ(find_dead_ends(p).module, none);
   for (location& place : p.locations)

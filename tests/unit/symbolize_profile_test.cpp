@@ -1,9 +1,14 @@
 // What symbolizing does to a profile as a whole.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <set>
 
 #include "symbolize_support.hpp"
+#include "tool/collect/elf_traits.hpp"
+#include "tool/symbolize/elf_file.hpp"
 
 namespace heapledger::test {
 namespace {
@@ -64,6 +69,22 @@ TEST_F(symbolize_profile, where_stacks_end_outside_of_unwind_tables_is_known) {
   made.modules[0].path = "/no/such/file";
   symbolize(made);
   EXPECT_TRUE(made.locations[1].lacks_rule) << "what was known stays known";
+}
+
+// Whatever names the machine's loader has kept.
+TEST(symbolize_loader, a_stack_that_ends_where_the_process_began_is_whole) {
+  const int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  const auto loader = read_elf_traits(own).value_or(elf_traits()).interpreter;
+  close(own);
+  const auto file = symbols::elf_file::open(loader);
+  ASSERT_TRUE(file) << loader;
+  const auto entry = file->entry_point();
+  ASSERT_NE(entry, 0U) << loader;
+  auto made = profile_of(loader, std::vector<std::uint64_t>{0x10, entry + 5, entry + 0x2000});
+  made.nodes = {{}, {0, 0}, {0, 1}};
+  symbolize(made);
+  EXPECT_TRUE(made.locations[0].lacks_rule);
+  EXPECT_FALSE(made.locations[1].lacks_rule);
 }
 
 TEST_F(symbolize_profile, every_load_of_a_build_keeps_the_advice_until_it_is_followed) {

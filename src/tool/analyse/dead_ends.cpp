@@ -7,6 +7,8 @@ namespace heapledger::analyse {
 dead_ends find_dead_ends(const profile& p) {
   dead_ends result;
   if (p.process.stacks != "dwarf") return result;
+  // Else the probe walked each stack to its first function. A fork does not count again what its parent met.
+  if (!p.process.forked && !p.profiler.losses.contains("stack_cut_no_rule")) return result;
   std::vector<std::uint32_t> outermost(p.nodes.size(), none);  // location, by node
   for (std::uint32_t node = 1; node < p.nodes.size(); ++node) {
     const stack_node& each = p.nodes[node];

@@ -12,7 +12,8 @@ struct dead_ends {
   std::uint32_t module = none;  // that ends most of what `count` adds up, in bytes allocated; none: generated code
 };
 
-// Nothing where callers were looked for in another way than by unwind tables alone.
+// Nothing where callers were looked for in another way than by unwind tables alone, or where the probe cut no stack:
+// what starts a process or a thread has no tables either, and a stack that ends there is whole.
 dead_ends find_dead_ends(const profile& p);
 
 }  // namespace heapledger::analyse

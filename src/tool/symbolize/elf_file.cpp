@@ -145,6 +145,15 @@ std::vector<address_range> elf_file::executable_ranges() const {
   return ranges;
 }
 
+// Older linkers gave shared libraries an entry point too.
+std::uint64_t elf_file::entry_point() const {
+  GElf_Ehdr header;
+  if (gelf_getehdr(elf_, &header) == nullptr) return 0;
+  bool started = header.e_type == ET_EXEC || path_.substr(path_.rfind('/') + 1).starts_with("ld-");
+  for_each_segment(elf_, [&](const GElf_Phdr& each) { started = started || each.p_type == PT_INTERP; });
+  return started ? header.e_entry : 0;
+}
+
 std::uint32_t elf_file::crc() const {
   std::array<unsigned char, std::size_t{64} * 1024> buffer;
   uLong value = crc32(0, nullptr, 0);

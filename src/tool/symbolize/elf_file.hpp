@@ -47,8 +47,9 @@ class elf_file {
   bool has_symbol_table() const;   // .symtab, not .dynsym
   bool has_unwind_tables() const;  // .eh_frame_hdr, by which unwinders find them
   std::vector<address_range> executable_ranges() const;
-  std::uint32_t crc() const;  // of the whole file, as .gnu_debuglink counts it
-  bool is_as_it_was() const;  // not written to, or cut off, since it was opened
+  std::uint64_t entry_point() const;  // of a program or of the dynamic loader; 0: the kernel starts no such file
+  std::uint32_t crc() const;          // of the whole file, as .gnu_debuglink counts it
+  bool is_as_it_was() const;          // not written to, or cut off, since it was opened
 
  private:
   elf_file(std::string path, int fd, Elf* elf, const struct stat& status);

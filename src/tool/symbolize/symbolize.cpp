@@ -164,7 +164,7 @@ class symbolizer {
     if (content.code() == nullptr) return found;
     const symbols::unwind_rules rules(*content.code());
     for (const auto& [address, index] : each.locations)
-      if (is_outermost_[index] && !rules.cover(address)) found.push_back(index);
+      if (is_outermost_[index] && !rules.cover(address) && !rules.begins_process(address)) found.push_back(index);
     return found;
   }
 
