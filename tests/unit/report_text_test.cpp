@@ -221,5 +221,15 @@ TEST(report_text, memory_parts_shown_add_up_to_the_rss_shown) {
   EXPECT_EQ(text.find("not explained"), std::string::npos);
 }
 
+TEST(report_text, ranges_that_one_call_left_are_no_calls) {
+  profile p = tidy_program();
+  mapped_site site{.node = p.stacks[0].node, .kind = "anonymous", .calls = 1, .mapped_bytes = 24 << 12};
+  site.ranges = 12;
+  p.mapped = mapped_info{.peak_bytes = 24 << 12, .sites = {site}};
+  const std::string text = utc_report(p, plain());
+  EXPECT_NE(text.find("1 call mapped at most"), std::string::npos) << text;
+  EXPECT_NE(text.find("mapped in 12 ranges; 1 call"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace heapledger::report

@@ -20,17 +20,18 @@ std::string amount(const counters& count, bool seen) {
   return seen ? fmt::format("{} resident at most; {}", bytes_text(count.live_bytes()), mapped) : mapped;
 }
 
-// As if the mappings were all that the process did: what is live is what was resident at most, and the bytes at the
-// peak are the addresses that are mapped now.
+// As if the mappings were all that the process did: what is live is what was resident at most, the bytes at the peak
+// are the addresses that are mapped now, and live blocks are ranges: of those one call may leave many, so that frees
+// are counted modulo 2^64.
 profile as_heap(const profile& p) {
   profile heap = analyse::without_stacks(p);
   for (const auto& site : p.mapped->sites)
     heap.stacks.push_back({.id = static_cast<std::uint32_t>(heap.stacks.size()),
                            .node = site.node,
                            .scope = {},
-                           .count = {.allocations = std::max(site.calls, site.ranges),
+                           .count = {.allocations = site.calls,
                                      .allocated_bytes = static_cast<std::uint64_t>(site.most_resident_bytes),
-                                     .frees = std::max(site.calls, site.ranges) - site.ranges,
+                                     .frees = site.calls - site.ranges,
                                      .peak_bytes = static_cast<std::int64_t>(site.live_bytes())}});
   return heap;
 }
