@@ -1,9 +1,11 @@
 #include "tool/collect/elf_traits.hpp"
 
+#include <elfutils/libdw.h>
 #include <fmt/format.h>
 #include <gelf.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -18,6 +20,9 @@ constexpr int native_elf_machine = EM_AARCH64;
 #else
 #error "this machine is not supported"
 #endif
+
+constexpr std::uint64_t code_looked_at = 256;      // places
+constexpr std::uint64_t judged_code_bytes = 4096;  // less may be mostly what comes with the C library
 
 using elf_handle = std::unique_ptr<Elf, decltype(&elf_end)>;
 
@@ -109,14 +114,35 @@ void judge_symbol(std::string_view name, elf_traits& traits) {
   }
 }
 
-void read_symbols(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, elf_traits& traits) {
+// Where main is, as far as symbols tell; else 0.
+void read_symbols(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, elf_traits& traits, std::uint64_t& main) {
   for_each_entry(section, header, gelf_getsym, [&](const GElf_Sym& symbol) {
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0 || GELF_ST_TYPE(symbol.st_info) != STT_FUNC) return true;
     const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
     const bool may_be_known = name != nullptr && std::strchr("_mjt", name[0]) != nullptr;
     if (may_be_known) judge_symbol(name, traits);
+    if (may_be_known && std::strcmp(name, "main") == 0) main = symbol.st_value;
     return true;
   });
+}
+
+// What every program is linked with has tables, so that there are some says little. Half of the code without any, and
+// main too where it is known, is more than assembly and padding.
+bool tables_cover(Elf* elf, const GElf_Shdr& code, std::uint64_t main) {
+  const std::unique_ptr<Dwarf_CFI, decltype(&dwarf_cfi_end)> tables(dwarf_getcfi_elf(elf), &dwarf_cfi_end);
+  if (!tables) return false;
+  const auto cover = [&](std::uint64_t address) {
+    Dwarf_Frame* row = nullptr;
+    const bool found = dwarf_cfi_addrframe(tables.get(), address, &row) == 0;
+    std::free(row);
+    return found;
+  };
+  if (main == 0 && code.sh_size < judged_code_bytes) return true;
+  if (main != 0 && cover(main)) return true;
+  std::uint64_t covered = 0;
+  for (std::uint64_t i = 0; i < code_looked_at; ++i)
+    covered += cover(code.sh_addr + code.sh_size / code_looked_at * i) ? 1 : 0;
+  return covered >= code_looked_at / 2;
 }
 
 }  // namespace
@@ -146,14 +172,20 @@ std::optional<elf_traits> read_elf_traits(int fd) {
     traits.unwind_tables = traits.unwind_tables || segment.p_type == PT_GNU_EH_FRAME;
     if (segment.p_type == PT_INTERP) traits.interpreter = read_interpreter(elf.get(), segment);
   }
+  std::uint64_t main = 0;
+  std::optional<GElf_Shdr> code;  // the section that the program begins in
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr section_header;
     if (gelf_getshdr(section, &section_header) == nullptr) continue;
     if (section_header.sh_type == SHT_DYNAMIC) read_needed(elf.get(), section, section_header, traits);
     if (section_header.sh_type == SHT_DYNSYM || section_header.sh_type == SHT_SYMTAB) {
-      read_symbols(elf.get(), section, section_header, traits);
+      read_symbols(elf.get(), section, section_header, traits, main);
     }
+    if (header.e_entry >= section_header.sh_addr && header.e_entry - section_header.sh_addr < section_header.sh_size &&
+        (section_header.sh_flags & SHF_EXECINSTR) != 0)
+      code = section_header;
   }
+  if (traits.unwind_tables && code) traits.unwind_tables = tables_cover(elf.get(), *code, main);
   return traits;
 }
 

@@ -12,7 +12,7 @@ struct elf_traits {
   std::string machine;         // for people: "32-bit x86"
   std::string interpreter;     // PT_INTERP; empty: static
   std::string sanitizer;       // "AddressSanitizer", ...; empty: none
-  bool unwind_tables = false;  // where the unwinder looks for them: PT_GNU_EH_FRAME
+  bool unwind_tables = false;  // where the unwinder looks for them (PT_GNU_EH_FRAME), and for most of its code
   std::string own_allocator;   // name of a malloc defined in the file; empty: none
 };
 
