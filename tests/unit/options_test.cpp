@@ -146,6 +146,7 @@ TEST(run_options, wrong_values_are_refused_with_the_good_ones) {
   EXPECT_SAYS(refusal({"run", "--output=", "ls"}), "--output needs");
   EXPECT_SAYS(refusal({"run", "--force=3", "ls"}), "--force takes no value");
   EXPECT_SAYS(refusal({"run", "-o"}), "--output needs a value");
+  EXPECT_SAYS(refusal({"run", "-o", "-", "ls"}), "--output: a profile goes to a file");
   EXPECT_SAYS(refusal({"run", "-o", "%x.hlp", "ls"}),
               "--output: '%x' in '%x.hlp' stands for nothing; there are %p pid");
   EXPECT_SAYS(refusal({"run", "ls"}, {{"HEAPLEDGER_OUTPUT", "100%"}}), "HEAPLEDGER_OUTPUT: '%' in '100%'");

@@ -44,7 +44,8 @@ void check_output(const collect::output_names& names, const inject::target& proc
                .host = collect::host_name(),
                .start_s = std::time(nullptr),
                .is_root = true,
-               .image = 0});
+               .image = 0},
+              process.program);
 }
 
 // What must end with everything that was begun, also where something goes wrong in between.

@@ -29,7 +29,7 @@ std::string next_command(const exports::format& format, const std::string& file)
 
 int export_profile(const export_options& options) {
   const exports::format& format = *exports::find_format(options.format);
-  output_file file(options.output, options.force);
+  output_file file(options.output, options.force, {options.file});
   if (format.binary && file.is_terminal()) {
     throw input_error("export", fmt::format("{} is not for a terminal", format.name),
                       fmt::format("add -o FILE{}", format.file_ending));

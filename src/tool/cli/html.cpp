@@ -28,7 +28,7 @@ int html(const html_options& options) {
   }
   const std::string path = options.output.empty() ? page_name(options.file) : options.output;
   profile loaded = load_profile(options.file, options.debug_paths);
-  output_file file(path, options.force);
+  output_file file(path, options.force, {options.file, options.before});
   const std::string page = options.before.empty()
                                ? html::html_page(std::move(loaded))
                                : html::html_page(load_profile(options.before, options.debug_paths), std::move(loaded));

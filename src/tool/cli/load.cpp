@@ -1,6 +1,7 @@
 #include "tool/cli/load.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,8 +20,11 @@
 namespace heapledger::cli {
 namespace {
 
-// Nothing where the file cannot be read: the reader that comes next says why.
+// Nothing where the file cannot be read: the reader that comes next says why. No segment comes through a pipe, and what
+// is read here would be missing from a profile that does.
 bool is_segment(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   std::array<char, 8> bytes{};
   std::ifstream file(path, std::ios::binary);
   file.read(bytes.data(), bytes.size());

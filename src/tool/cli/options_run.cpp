@@ -33,6 +33,11 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
                     fmt::format("{}: '{}' in '{}' stands for nothing; there are %p pid, %e program, %h host, %t time "
                                 "and %% for a percent sign",
                                 source, *unknown, text));
+              if (text == "-")
+                throw usage_error(
+                    fmt::format("{}: a profile goes to a file, and standard output is the program's; ./- names a file "
+                                "of that name",
+                                source));
               options.output = text;
             });
   twins.add_flag("-f,--force", "overwrite an existing file",

@@ -12,7 +12,8 @@
 
 namespace heapledger::cli {
 
-output_file::output_file(const std::string& path, bool overwrite) : path_(path), overwrite_(overwrite) {
+output_file::output_file(const std::string& path, bool overwrite, std::initializer_list<std::string> inputs)
+    : path_(path), overwrite_(overwrite) {
   if (path.empty() || path == "-") {
     path_ = "standard output";
     stream_ = stdout;
@@ -25,6 +26,9 @@ output_file::output_file(const std::string& path, bool overwrite) : path_(path),
     if (stream_ == nullptr) throw_cannot_write(path, errno);
     return;
   }
+  for (const auto& input : inputs)
+    if (is_same_file(path, input) || is_same_file(path, input.substr(0, input.rfind('@'))))  // PROFILE@SNAPSHOT
+      throw input_error(path, "is the profile that is read", "choose another name with -o");
   if (target.kind == target_kind::file && !overwrite) refuse_existing();
   file_ = std::make_unique<new_file>(overwrite ? target.path : path);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,8 +14,9 @@ namespace heapledger::cli {
 
 class output_file {
  public:
-  // Throws input_error where nothing could be written, before anything is.
-  output_file(const std::string& path, bool overwrite);
+  // Throws input_error where nothing could be written, before anything is; also where it would take the place of one of
+  // `inputs`, the names of profiles.
+  output_file(const std::string& path, bool overwrite, std::initializer_list<std::string> inputs = {});
   ~output_file();
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;

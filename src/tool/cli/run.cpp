@@ -124,7 +124,7 @@ int watch_and_write(const run_options& options, pid_t root, collect::session& se
 
 int run_checked(const run_options& options) {
   collect::output_names names(options.output, options.force);
-  names.check(expected_root(options));
+  names.check(expected_root(options), check_program(options.command[0]).path);
   collect::session_directory directory(folder_of_output(options.output));
   auto settings = settings_for(options, directory);
   if (!collect::can_preload(settings.library)) settings.library = directory.link_to(settings.library);

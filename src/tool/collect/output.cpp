@@ -114,7 +114,7 @@ output_names::output_names(std::string pattern, bool overwrite) : pattern_(std::
   if (pattern_.back() == '/') throw input_error(pattern_, "no such folder", "create it, or choose another with -o");
 }
 
-void output_names::check(const output_subject& expected) const {
+void output_names::check(const output_subject& expected, const std::string& program_file) const {
   const auto name = expand(pattern_, expected);
   const auto folder = folder_of(name);
   if (!is_directory(folder)) throw input_error(folder, "no such folder for the profile", "create it, or use -o FILE");
@@ -123,6 +123,8 @@ void output_names::check(const output_subject& expected) const {
     const auto target = find_output(name).kind;
     if (target == target_kind::folder) throw input_error(name, "is a folder", "name a file with -o");
     if (target == target_kind::device) return;
+    if (is_same_file(name, program_file))
+      throw input_error(name, "is the program itself", "choose another name with -o");
     if (target == target_kind::file && !overwrite_)
       throw input_error(name, "exists already", "use -f to overwrite it, or another name with -o");
   }

@@ -26,8 +26,8 @@ class output_names {
   output_names(std::string pattern, bool overwrite);
 
   // Finds out before anything starts whether a profile could be written: the folder is there, takes a file, has room;
-  // and where the name is known already, that it is free. Throws input_error.
-  void check(const output_subject& expected) const;
+  // and where the name is known already, that it is free, and not the program's own. Throws input_error.
+  void check(const output_subject& expected, const std::string& program_file = {}) const;
 
   // A name that no other profile of this run has, and that no file has unless it may be overwritten. Pid and image are
   // inserted before the extension where they are needed.

@@ -95,6 +95,13 @@ output_target find_output(const std::string& path) {
   throw_cannot_write(path, ELOOP);
 }
 
+bool is_same_file(const std::string& path, const std::string& other) {
+  struct stat one {
+  }, two{};
+  return stat(path.c_str(), &one) == 0 && stat(other.c_str(), &two) == 0 && S_ISREG(one.st_mode) &&
+         one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
 int open_device(const std::string& path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) throw_cannot_write(path, errno);

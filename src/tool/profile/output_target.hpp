@@ -16,6 +16,9 @@ struct output_target {
 
 output_target find_output(const std::string& path);
 
+// Whether both lead to one regular file, by whatever names and links.
+bool is_same_file(const std::string& path, const std::string& other);
+
 // For writing, never a regular file: one that took the device's place meanwhile is left alone.
 int open_device(const std::string& path);
 
