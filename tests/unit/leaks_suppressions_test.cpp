@@ -35,6 +35,23 @@ TEST(leaks_suppressions, function_file_and_module_of_any_frame_count) {
   EXPECT_FALSE(says("# leak:make\n"));
 }
 
+TEST(leaks_suppressions, the_ends_of_a_function_are_those_that_a_report_shows) {
+  EXPECT_TRUE(pattern_matches_function("^leaf$", "leaf(unsigned long)"));
+  EXPECT_TRUE(pattern_matches_function("^leaf(*)$", "leaf(unsigned long)"));
+  EXPECT_TRUE(pattern_matches_function("^ns::grow<int>$", "void ns::grow<int>(char const*) const"));
+  EXPECT_TRUE(pattern_matches_function("^void ns", "void ns::grow<int>(char const*) const"));
+  EXPECT_FALSE(pattern_matches_function("^leaf$", "leaflet(int)"));
+  EXPECT_FALSE(pattern_matches_function("^leaf$", "tree::leaf(int)"));
+  sample::profile_builder builder;
+  builder.stack({{"leaf(int)", "a.cpp", 5}, {"main", "a.cpp", 9}}, {});
+  builder.stack({{"leaflet(int)", "a.cpp", 7}, {"main", "a.cpp", 10}}, {});
+  const auto p = builder.build();
+  const std::vector<std::string> leaf = {"^leaf$"};
+  EXPECT_EQ(stacks_with(p, leaf), (std::vector<bool>{true, false}));
+  EXPECT_TRUE(suppressions::parse("leak:^leaf$", "s").matches(p, p.stacks[0].node));
+  EXPECT_FALSE(suppressions::parse("leak:^leaf$", "s").matches(p, p.stacks[1].node));
+}
+
 std::string complaint(const char* text) {
   try {
     suppressions::parse(text, "known.txt");

@@ -8,17 +8,23 @@
 namespace heapledger::leaks {
 
 std::vector<bool> stacks_with(const profile& p, std::span<const std::string> patterns) {
-  const auto found = [&](std::uint32_t string_index) {
-    const auto text = analyse::text(p, string_index);
-    return std::any_of(patterns.begin(), patterns.end(),
-                       [&](const auto& pattern) { return pattern_matches(pattern, text); });
+  // Each string once: the same functions are in most stacks.
+  const auto strings_by = [&](auto matches) {
+    std::vector<bool> found(p.strings.size());
+    for (std::uint32_t i = 0; i < p.strings.size(); ++i)
+      found[i] = std::any_of(patterns.begin(), patterns.end(),
+                             [&](const auto& pattern) { return matches(pattern, analyse::text(p, i)); });
+    return found;
   };
-  std::vector<bool> strings(p.strings.size());  // each once: the same functions are in most stacks
-  for (std::uint32_t i = 0; i < p.strings.size(); ++i) strings[i] = found(i);
-  const auto has = [&](std::uint32_t string_index) { return string_index != none && strings[string_index]; };
+  const auto files = strings_by(pattern_matches);
+  const auto functions = strings_by(pattern_matches_function);
+  const auto has = [](const std::vector<bool>& strings, std::uint32_t string_index) {
+    return string_index != none && strings[string_index];
+  };
   const auto any_symbol = [&](const location& place) {
-    return std::any_of(place.symbols.begin(), place.symbols.end(),
-                       [&](auto symbol) { return has(p.frames[symbol].function) || has(p.frames[symbol].file); });
+    return std::any_of(place.symbols.begin(), place.symbols.end(), [&](auto symbol) {
+      return has(functions, p.frames[symbol].function) || has(files, p.frames[symbol].file);
+    });
   };
   const auto in_module = [&](const location& place) {
     return place.module != none && std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tool/analyse/frames.hpp"
+#include "tool/analyse/function_name.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::leaks {
@@ -60,6 +61,12 @@ bool pattern_matches(std::string_view pattern, std::string_view name) {
   return pieces_match(pattern, name, from_begin, to_end);
 }
 
+bool pattern_matches_function(std::string_view pattern, std::string_view name) {
+  if (pattern_matches(pattern, name)) return true;
+  const bool has_ends = pattern.starts_with('^') || pattern.ends_with('$');  // else what is in a part is in the whole
+  return has_ends && pattern_matches(pattern, analyse::qualified_name(name));
+}
+
 suppressions suppressions::read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw input_error(path, std::strerror(errno), "--suppressions needs a file that can be read");
@@ -102,7 +109,7 @@ bool suppressions::matches(const profile& p, std::uint32_t node) const {
     const auto module = analyse::module_index(p, frame);
     const std::string_view path = module == none ? std::string_view() : std::string_view(p.modules[module].path);
     for (const auto& pattern : patterns_) {
-      found = pattern_matches(pattern, analyse::function_name(p, frame)) ||
+      found = pattern_matches_function(pattern, analyse::function_name(p, frame)) ||
               pattern_matches(pattern, analyse::file_name(p, frame)) || pattern_matches(pattern, path);
       if (found) return false;
     }

@@ -4,7 +4,8 @@
 //   leak:PATTERN
 //
 // A pattern is looked for in the function, the file and the module of every frame of a leak's stack. `*` stands for any
-// text, `^` at its begin and `$` at its end for the ends of the name; without them it may be any part of it.
+// text, `^` at its beginning and `$` at its end for the ends of the name; without them it may be any part of it. The
+// ends of a function's name are those of the whole, or of what a report shows: without return type and parameters.
 #pragma once
 
 #include <string>
@@ -16,6 +17,7 @@
 namespace heapledger::leaks {
 
 bool pattern_matches(std::string_view pattern, std::string_view name);
+bool pattern_matches_function(std::string_view pattern, std::string_view name);
 
 class suppressions {
  public:
