@@ -90,6 +90,17 @@ class Diff(ledger.Case):
         self.assertEqual((missing.status, missing.err.count(b"\n"), missing.out), (125, 1, b""), missing)
         self.assertIn(b"none.hlp", missing.err)
 
+    def test_without_stacks_on_one_side_only_totals_are_compared(self):
+        bare = self.profile([ledger.program("regression_before")], "--stacks", "off").files[0]
+        for files, which in (({"old": bare, "new": self.old}, "old"), ({"old": self.old, "new": bare}, "new")):
+            text = self.diff(**files).out.decode()
+            self.assertIn(f"The {which} profile has no stacks, for it was recorded with --stacks off", text)
+            self.assertNotIn("appeared", text)
+            self.assertNotIn("vanished", text)
+            self.assertNotIn("html --diff", text)
+            self.assertIn("the same", text)
+        self.assertIn("What changed most", self.diff(old=bare, new=bare).out.decode())
+
     def test_hostile_names(self):
         hostile = self.path("hostile.hlp")
         maker = os.path.join(os.path.dirname(ledger.BIN), "hostile_profile")

@@ -80,6 +80,18 @@ void write_other_program(page& page, std::string_view before, std::string_view a
       0, tone::faint);
 }
 
+// Of two profiles: without stacks on one side, each of the other's would seem to have appeared or vanished.
+bool write_without_stacks(page& page, const process_info& before, const process_info& after) {
+  const bool none_before = before.stacks == "off";
+  if (none_before == (after.stacks == "off")) return false;
+  page.blank();
+  page.paragraph(fmt::format("The {} profile has no stacks, for it was recorded with --stacks off: there is nothing to "
+                             "compare but the totals.",
+                             none_before ? "old" : "new"),
+                 0);
+  return true;
+}
+
 void write_totals(page& page, const diff::comparison& compared) {
   const counters& before = compared.total_before();
   const counters& after = compared.total_after();
@@ -214,12 +226,13 @@ std::string diff_text(const diff::comparison& compared, std::span<const gate_res
   write_other_program(page, compared.before().process.exe, compared.after().process.exe);
   page.blank();
   write_totals(page, compared);
-  write_places(page, compared, options);
+  const bool totals_only = write_without_stacks(page, compared.before().process, compared.after().process);
+  if (!totals_only) write_places(page, compared, options);
   if (!gates.empty()) {
     page.heading("Limits");
     for (const auto& result : gates) page.paragraph(gate_text(result), 2, result.worse ? tone::alarm : tone::plain);
   }
-  if (!options.old_file.empty()) {
+  if (!totals_only && !options.old_file.empty()) {
     page.blank();
     page.command(fmt::format("heapledger html --diff {} {}", terminal_text(shell_quoted(options.old_file)),
                              terminal_text(shell_quoted(options.new_file))));
