@@ -53,6 +53,17 @@ profile watched_server() {
   return builder.build();
 }
 
+TEST(report_leaks, what_has_shrunk_again_is_not_said_to_grow) {
+  auto p = watched_server();
+  p.leaks->entries[1].bytes = 0;
+  p.leaks->entries[1].blocks = 0;
+  p.leaks->entries.push_back(p.leaks->entries[1]);
+  p.leaks->entries.back().verdict = "suspect";
+  const auto text = leaks_text(p, p.leaks->entries, {});
+  EXPECT_EQ(text.find("Grows"), std::string::npos) << text;
+  EXPECT_EQ(text.find("0 B"), std::string::npos) << text;
+}
+
 TEST(report_leaks, sums_of_hostile_sizes_end_at_the_largest_number) {
   auto p = watched_server();
   p.leaks->entries[0].bytes = p.leaks->entries[0].bytes_per_hour = std::int64_t{1} << 59;

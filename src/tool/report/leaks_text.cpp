@@ -75,6 +75,12 @@ void write_leak(page& page, std::size_t number, const leak_entry& leak) {
   if (has_witness(leak, "reachable")) page.line("     something still points to them", tone::faint);
 }
 
+// What had grown when it was judged, and has shrunk since.
+entry_list still_grown(entry_list list) {
+  std::erase_if(list, [](const leak_entry* leak) { return leak->blocks == 0 && leak->bytes <= 0; });
+  return list;
+}
+
 void write_grown(page& page, std::size_t number, const leak_entry& leak) {
   page.line(fmt::format("{:3}. {} more than at the start, in {}{}", number, bytes_text(leak.bytes),
                         counted(leak.blocks, "block", "blocks"), sizes_text(leak)),
@@ -188,11 +194,11 @@ std::string leaks_text(const profile& given, std::span<const leak_entry> entries
   analyse::machinery machinery(p);
   write_head(page, p, *p.leaks);
   write_leaks(page, p, *p.leaks, machinery, with_verdict(entries, "leak"), options);
-  if (const auto list = with_verdict(entries, "retention"); !list.empty()) {
+  if (const auto list = still_grown(with_verdict(entries, "retention")); !list.empty()) {
     page.heading("Grows, but is used (retention)");
     write_list(page, p, machinery, list, options.top, write_grown);
   }
-  if (const auto list = with_verdict(entries, "suspect"); !list.empty()) {
+  if (const auto list = still_grown(with_verdict(entries, "suspect")); !list.empty()) {
     page.heading("Grows, not decided yet (suspects)");
     write_list(page, p, machinery, list, options.top, write_grown);
   }
