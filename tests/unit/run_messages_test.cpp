@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,12 @@ std::string said_of(std::vector<written_profile> written) {
 
 TEST(run_messages, one_profile_is_one_line) {
   EXPECT_EQ(said_of(profiles(1, "a b")), "heapledger: wrote a b.0.hlp; next: heapledger report 'a b.0.hlp'\n");
+}
+
+TEST(run_messages, a_program_that_was_killed_early_is_no_riddle_for_doctor) {
+  EXPECT_EQ(no_probe_text("./a b", SIGKILL), "no profile: ./a b was killed by signal 9 before the probe was loaded");
+  EXPECT_EQ(no_probe_text("./a b", 137 << 8),
+            "no profile: ./a b did not load the probe; `heapledger doctor './a b'` may tell why");
 }
 
 // A version manager's script in front of the program: dozens of shells, and one that is wanted.

@@ -71,7 +71,7 @@ std::string real_path(const std::string& path) {
   return std::filesystem::canonical(path, unreadable).string();
 }
 
-void say_no_profile(const run_options& options, const profile_writer& writer) {
+void say_no_profile(const run_options& options, const profile_writer& writer, int wait_status) {
   if (!writer.written().empty() || !writer.failed().empty() || writer.without_books() != 0) return;
   if (!options.only.empty()) {
     const auto typed = options.command[0].substr(options.command[0].rfind('/') + 1);
@@ -80,20 +80,20 @@ void say_no_profile(const run_options& options, const profile_writer& writer) {
     say(fmt::format("no profile: no program matched --only {}{}", fmt::join(options.only, " or "),
                     name.empty() || name == typed ? "" : fmt::format("; {} is the program {}", typed, name)));
   } else {
-    say(fmt::format("no profile: {} did not load the probe; `heapledger doctor {}` may tell why", options.command[0],
-                    shell_word(options.command[0])));
+    say(no_probe_text(options.command[0], wait_status));
   }
 }
 
 int finish(const run_options& options, collect::session_directory& directory, const profile_writer& writer,
-           int program_status) {
+           int wait_status) {
+  const int program_status = collect::exit_status_of(wait_status);
   if (!options.quiet) {
     if (options.verbose > 0 && writer.left_out() != 0)
       say(fmt::format("left out {} short lives of children between fork and exec", writer.left_out()));
     say_own_allocators(writer.written(), real_path(check_program(options.command[0]).path));
     say_uncounted(writer.uncounted(), options.only);
     say_written(writer.written());
-    say_no_profile(options, writer);
+    say_no_profile(options, writer, wait_status);
   }
   say_without_books(writer.without_books(), directory.path());
   if (writer.failed().empty()) {
@@ -115,7 +115,7 @@ int watch_and_write(const run_options& options, pid_t root, collect::session& se
     progress_line progress(!options.quiet);
     writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
     progress.clear();
-    return finish(options, directory, writer, collect::exit_status_of(status));
+    return finish(options, directory, writer, status);
   } catch (const std::exception& error) {
     throw input_error(directory.path(), error.what(),
                       "what was counted is kept there: `heapledger report` reads each file");
@@ -146,7 +146,7 @@ int run_checked(const run_options& options) {
                              : fmt::format("started {} (pid {}); counting every allocation of programs named {}",
                                            options.command[0], root, fmt::join(options.only, " or ")));
     if (options.leak_options_given && !options.leaks)
-      say(fmt::format("watching for leaks from when you type: heapledger start {}; --leaks watches from the begin",
+      say(fmt::format("watching for leaks from when you type: heapledger start {}; --leaks watches from the beginning",
                       root));
   }
   profile_writer writer(names, root);

@@ -1,6 +1,7 @@
 #include "tool/cli/run_messages.hpp"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -110,6 +111,14 @@ void say_own_allocators(const std::vector<written_profile>& written, const std::
     for (const auto& finding : check_program(profile.exe).findings)
       if (finding.what == obstacle::own_allocator) say(fmt::format("{}: {}", profile.program, finding.words));
   }
+}
+
+std::string no_probe_text(const std::string& program, int wait_status) {
+  if (WIFSIGNALED(wait_status))
+    return fmt::format("no profile: {} was killed by signal {} before the probe was loaded", program,
+                       WTERMSIG(wait_status));
+  return fmt::format("no profile: {} did not load the probe; `heapledger doctor {}` may tell why", program,
+                     shell_word(program));
 }
 
 void say_uncounted(const std::vector<uncounted_info>& programs, const std::vector<std::string>& only) {

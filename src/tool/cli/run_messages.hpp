@@ -20,6 +20,8 @@ void say_written(std::vector<written_profile> written);
 void say_own_allocators(const std::vector<written_profile>& written, const std::string& known);
 // Programs that ran without the probe; with `only`, those of these names.
 void say_uncounted(const std::vector<uncounted_info>& programs, const std::vector<std::string>& only);
+// Why a program that was started left no books, after its wait status.
+std::string no_probe_text(const std::string& program, int wait_status);
 // Processes that are missing from what was written: also where nothing else is said.
 void say_without_books(std::size_t processes, const std::string& session_directory);
 void say_failed(const std::vector<failed_profile>& failed, const std::string& session_directory);
