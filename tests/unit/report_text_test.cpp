@@ -221,6 +221,15 @@ TEST(report_text, memory_parts_shown_add_up_to_the_rss_shown) {
   EXPECT_EQ(text.find("not explained"), std::string::npos);
 }
 
+TEST(report_text, less_than_one_allocation_a_second_has_no_rate) {
+  profile p = tidy_program();
+  EXPECT_EQ(utc_report(p, plain()).find(" a second"), std::string::npos) << "too short to tell";
+  p.process.duration_ns = 10'000'000'000;
+  EXPECT_NE(utc_report(p, plain()).find("1,001 allocations, 100 a second"), std::string::npos);
+  p.process.duration_ns = 10'000'000'000'000;
+  EXPECT_EQ(utc_report(p, plain()).find(" a second"), std::string::npos);
+}
+
 TEST(report_text, ranges_that_one_call_left_are_no_calls) {
   profile p = tidy_program();
   mapped_site site{.node = p.stacks[0].node, .kind = "anonymous", .calls = 1, .mapped_bytes = 24 << 12};

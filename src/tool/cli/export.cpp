@@ -14,14 +14,15 @@
 namespace heapledger::cli {
 namespace {
 
-// What to type next, with the tool that reads it.
+// What to do next, with the tool that reads it.
 std::string next_command(const exports::format& format, const std::string& file) {
-  if (format.name == "pprof") return fmt::format("pprof -http=: {}", file);
-  if (format.name == "heaptrack") return fmt::format("heaptrack_gui {}", file);
-  if (format.name == "speedscope") return fmt::format("speedscope {}", file);
-  if (format.name == "folded") return fmt::format("flamegraph.pl --color=mem --countname=bytes {} >flame.svg", file);
-  if (format.name == "massif") return fmt::format("ms_print {}", file);
-  if (format.name == "dhat") return fmt::format("open valgrind's dh_view.html and load {}", file);
+  if (format.name == "pprof") return fmt::format("type: pprof -http=: {}", file);
+  if (format.name == "heaptrack") return fmt::format("type: heaptrack_gui {}", file);
+  if (format.name == "speedscope") return fmt::format("type: speedscope {}", file);
+  if (format.name == "folded")
+    return fmt::format("type: flamegraph.pl --color=mem --countname=bytes {} >flame.svg", file);
+  if (format.name == "massif") return fmt::format("type: ms_print {}", file);
+  if (format.name == "dhat") return fmt::format("open valgrind's dh_view.html in a browser, and load {} there", file);
   return {};
 }
 
@@ -50,7 +51,7 @@ int export_profile(const export_options& options) {
   const bool named = !options.output.empty() && options.output != "-";
   if (named && !options.quiet) {
     const std::string next = next_command(format, printable(shell_word(options.output)));
-    fmt::print(stderr, "heapledger: wrote {}{}{}\n", printable(options.output), next.empty() ? "" : "; type: ", next);
+    fmt::print(stderr, "heapledger: wrote {}{}{}\n", printable(options.output), next.empty() ? "" : "; ", next);
   }
   return 0;
 }

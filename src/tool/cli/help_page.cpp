@@ -13,7 +13,8 @@ constexpr std::size_t options_column = 30;
 // "-o, --output FILE"; an option without a short name stands below the long ones.
 std::string label_of(const CLI::Option& option) {
   std::string text = "  ";
-  if (option.get_positional()) return text + option.get_name(true);
+  if (option.get_positional())
+    return text + (option.get_option_text().empty() ? option.get_name(true) : option.get_option_text());
   for (const auto& name : option.get_snames()) text += fmt::format("-{}", name);
   if (!option.get_lnames().empty()) text += option.get_snames().empty() ? "    " : ", ";
   for (const auto& name : option.get_lnames()) text += fmt::format("--{}", name);

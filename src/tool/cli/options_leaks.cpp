@@ -31,7 +31,8 @@ leaks_options parse_leaks(std::span<const std::string> given_words) {
   auto& app = line.app();
   app.footer("leaks [options] PROFILE | PID");
   app.add_option("TARGET", options.target, "a .hlp file of a watched run, or the pid of a program under heapledger")
-      ->type_name("");
+      ->type_name("")
+      ->option_text("PROFILE | PID");
   app.add_flag("--json", options.json, "one JSON object");
   struct value {
     CLI::Option* option;

@@ -30,10 +30,11 @@ report_options parse_report(std::span<const std::string> given_words) {
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   };
-  add_patterns("--focus", options.focus, "TEXT", "only stacks that have this in a function, file or module");
-  add_patterns("--ignore", options.ignore, "TEXT", "only stacks that do not");
+  add_patterns("--focus", options.focus, "TEXT",
+               "only stacks that have this in a function, file or module; may be repeated");
+  add_patterns("--ignore", options.ignore, "TEXT", "only stacks that do not; may be repeated");
   add_patterns("--suppressions", options.suppressions, "FILE",
-               "never freed: leave out what matches its lines, as LeakSanitizer has them");
+               "never freed: leave out what matches its lines, as LeakSanitizer has them; may be repeated");
   app.add_option("--since", options.since, "what happened after this snapshot (FILE@NAME shows one itself)")
       ->type_name("NAME");
   app.add_option("--until", options.until, "and up to this one (the end)")->type_name("NAME");

@@ -27,7 +27,7 @@ constexpr const char* help_lines[] = {
     "c  by churn: allocations  /  show only what has this in a name; Esc: all",
     "m  by bytes at the peak   p, space  pause",
     "w  what leaks, where a leak watch is on",
-    "Tab, 1 to 9  another view                 q  leave",
+    "Tab, 1 to 5  another view                 q  leave",
     "",
     "The program is not stopped and pays nothing: its counters are read from outside.",
     "Rates are since the line before. Any key goes back.",

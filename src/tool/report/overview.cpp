@@ -112,7 +112,7 @@ void write_totals(page& page, const profile& p) {
   if (!p.window && p.process.duration_ns >= 100'000'000) {
     const double seconds = static_cast<double>(p.process.duration_ns) / 1e9;
     const auto per_second = static_cast<std::uint64_t>(static_cast<double>(total.allocations) / seconds);
-    rate = fmt::format(", {} a second", count_text(per_second));
+    if (per_second > 0) rate = fmt::format(", {} a second", count_text(per_second));
   }
   row("allocated", fmt::format("{} in {}{}", bytes_text(total.allocated_bytes),
                                counted(total.allocations, "allocation", "allocations"), rate));

@@ -7,6 +7,7 @@ import { scopeLines, type ScopeLine } from "../model/scope_lines";
 import { el, fill } from "./dom";
 
 const mostPoints = 8000;
+const shortestTimeline = 0.01; // seconds: what ends sooner, looking more often does not catch
 const scopeColours = ["#b5541c", "#2f7d4f", "#8b4fb0", "#a08a00", "#c0417e"];
 
 export interface Span {
@@ -85,7 +86,8 @@ export class Timeline {
     this.plot?.destroy();
     const points = this.profile.report.timeline;
     if (points.length < 2) {
-      fill(this.plotBox, el("p", { class: "empty" }, points.length === 0 ? "This profile has no timeline." : "It ran too short for a timeline: run --interval 1 looks more often."));
+      const advice = this.profile.report.process.duration < shortestTimeline ? "." : ": run --interval 1 looks more often.";
+      fill(this.plotBox, el("p", { class: "empty" }, points.length === 0 ? "This profile has no timeline." : `It ran too short for a timeline${advice}`));
       return;
     }
     const { time, live, rss } = withPeak(thin(points.map((p) => p.time), points.map((p) => p.live_bytes),
