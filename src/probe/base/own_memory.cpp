@@ -3,6 +3,7 @@
 #include <linux/prctl.h>
 #include <sys/mman.h>
 
+#include "probe/base/address_space.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/syscalls.hpp"
 
@@ -14,11 +15,21 @@ constinit char* piece_next = nullptr;
 constinit std::size_t piece_left = 0;
 constexpr std::size_t piece_map_bytes = 256 * 1024;
 constexpr int prctl_set_vma = 0x53564d41;
+
+std::uint64_t in_pages(std::size_t bytes) {
+  constexpr std::uint64_t page = 4096;
+  return (bytes + page - 1) & ~(page - 1);
+}
 }  // namespace
 
 void* own_map(std::size_t bytes) {
+  const std::uint64_t pages = in_pages(bytes);
+  hold(pages, pages);
   void* map = sys::mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-  if (map == nullptr) return nullptr;
+  if (map == nullptr) {
+    let_go(pages, pages);
+    return nullptr;
+  }
   static constexpr char name[] = "heapledger";
   sys::call(__NR_prctl, prctl_set_vma, 0, sys::word(map), bytes, sys::word(name));
   sys::madvise(map, bytes, MADV_DONTDUMP);
@@ -28,6 +39,7 @@ void* own_map(std::size_t bytes) {
 
 void own_unmap(void* address, std::size_t bytes) {
   sys::munmap(address, bytes);
+  let_go(in_pages(bytes), in_pages(bytes));
   __atomic_sub_fetch(&mapped_bytes, bytes, __ATOMIC_RELAXED);
 }
 

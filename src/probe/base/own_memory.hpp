@@ -6,7 +6,8 @@
 
 namespace heapledger::probe {
 
-// nullptr when the system has none. Thread safe, usable in signal handlers, no lock.
+// nullptr when the system has none. Thread safe, usable in signal handlers; a lock where the program has limits
+// of its own.
 void* own_map(std::size_t bytes);
 void own_unmap(void* address, std::size_t bytes);
 

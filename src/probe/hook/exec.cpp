@@ -15,6 +15,7 @@
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
 #include "probe/hook/fork.hpp"
+#include "probe/hook/limits.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/path_search.hpp"
 #include "probe/hook/setenv.hpp"
@@ -60,6 +61,7 @@ void start_exec() {
 
 HL_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
   HL_CHILD(executed, environment, {.path = path});
+  const execution_limits limits({.path = path});
   return executed.end(real.execve(path, arguments, environment));
 }
 HL_EXPORT int execv(const char* path, char* const* arguments) {
@@ -68,6 +70,7 @@ HL_EXPORT int execv(const char* path, char* const* arguments) {
 HL_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) {
   const searched_program found(file);
   HL_CHILD(executed, environment, {.path = found.path()});
+  const execution_limits limits({.path = found.path()});
   return executed.end(real.execvpe(file, arguments, environment));
 }
 HL_EXPORT int execvp(const char* file, char* const* arguments) {
@@ -75,10 +78,12 @@ HL_EXPORT int execvp(const char* file, char* const* arguments) {
 }
 HL_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) {
   HL_CHILD(executed, environment, {.folder = file, .path = "", .flags = AT_EMPTY_PATH});
+  const execution_limits limits({.folder = file, .path = "", .flags = AT_EMPTY_PATH});
   return executed.end(real.fexecve(file, arguments, environment));
 }
 HL_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment, int flags) {
   HL_CHILD(executed, environment, {.folder = folder, .path = path, .flags = flags});
+  const execution_limits limits({.folder = folder, .path = path, .flags = flags});
   return executed.end(real.execveat(folder, path, arguments, environment, flags));
 }
 HL_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,

@@ -86,6 +86,12 @@ constexpr hooked_name hooked[] = {
     {"unsetenv", name_kind::other},
     {"putenv", name_kind::other},
     {"clearenv", name_kind::other},
+    {"getrlimit", name_kind::other},
+    {"getrlimit64", name_kind::other},
+    {"setrlimit", name_kind::other},
+    {"setrlimit64", name_kind::other},
+    {"prlimit", name_kind::other},
+    {"prlimit64", name_kind::other},
     {"__register_frame", name_kind::other},
     {"__deregister_frame", name_kind::other},
 };

@@ -25,6 +25,7 @@
 #include "probe/hook/late.hpp"
 #include "probe/hook/late_books.hpp"
 #include "probe/hook/lifetime.hpp"
+#include "probe/hook/limits.hpp"
 #include "probe/hook/mapping.hpp"
 #include "probe/hook/marker_api.hpp"
 #include "probe/hook/next.hpp"
@@ -140,6 +141,7 @@ bool begin_forked() {
   const lock_guard held(process.lock);
   if (process.generation != 0 || now() == stage::off) return now() == stage::keeping;  // another thread was first
   leave_parents_event();
+  begin_limits();
   const bool in_event = segment.apart;  // it goes on with what it holds
   leave_former_books();
   draw_key();
@@ -187,6 +189,7 @@ void choose_paths() {
 }
 
 void enter_child() {
+  begin_limits();
   registered.reset();
   leave_parents_event();
 }
@@ -323,6 +326,7 @@ namespace {
   begin();
   start_exec();
   start_exit();
+  start_limits();
   look_up_copiers();
   if (now() == stage::waiting) return;  // the environment is the program's own
   start_environment(chosen.follow);

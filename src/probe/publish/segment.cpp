@@ -4,8 +4,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <initializer_list>
 
+#include "probe/base/address_space.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/syscalls.hpp"
 
@@ -84,7 +86,7 @@ std::uint64_t budget_bytes() {
     } limit{};
     const bool is_file = resource == RLIMIT_FSIZE;
     if (sys::call(__NR_prlimit64, 0, resource, 0, sys::word(&limit)) == 0 && limit.soft != ~std::uint64_t{0}) {
-      const std::uint64_t part = is_file ? limit.soft : limit.soft / 16;
+      const std::uint64_t part = is_file ? limit.soft : std::max(limit.soft / 16, address_space_to_spare());
       if (part < budget) budget = part;
     }
   }
@@ -159,14 +161,18 @@ std::uint32_t publish_string(const char* text, std::size_t bytes) {
 }
 
 void drop_segment() {
-  if (segment.header != nullptr) sys::munmap(segment.header, segment.bytes);
+  if (segment.header != nullptr) {
+    sys::munmap(segment.header, segment.bytes);
+    let_go(segment.bytes, segment.apart ? segment.bytes : 0);
+  }
   segment = {};
 }
 
 void keep_segment_apart() {
   if (segment.header == nullptr || segment.apart) return;
+  hold(segment.bytes, segment.bytes);
   void* const copy = sys::mmap(segment.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-  if (copy == nullptr) return;
+  if (copy == nullptr) return let_go(segment.bytes, segment.bytes);
   const auto* const from = reinterpret_cast<const char*>(segment.header);
   auto* const to = static_cast<char*>(copy);
   __builtin_memcpy(to, from, wire::header_bytes);
@@ -179,20 +185,26 @@ void keep_segment_apart() {
       sys::call(__NR_mremap, sys::word(to), segment.bytes, segment.bytes, may_move | fixed, sys::word(segment.header));
   segment.apart = moved > 0 || moved <= -4096;
   if (!segment.apart) sys::munmap(copy, segment.bytes);
+  let_go(segment.bytes, segment.apart ? 0 : segment.bytes);
 }
 
 void leave_parents_segment() {
   static constinit void* left = nullptr;
   static constinit std::size_t left_bytes = 0;
   if (segment.header == nullptr) return;
-  if (left != nullptr) sys::munmap(left, left_bytes);  // the parent's parent's
+  if (left != nullptr) {  // the parent's parent's
+    sys::munmap(left, left_bytes);
+    let_go(left_bytes, left_bytes);
+  }
   left = segment.header;
   left_bytes = segment.bytes;
   if (segment.apart) return;
+  hold(0, left_bytes);
   const long result =
       sys::call(__NR_mmap, sys::word(left), left_bytes, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, static_cast<std::uint64_t>(-1));
   if (result >= 0 || result <= -4096) return;
+  let_go(0, left_bytes);
   left = nullptr;
   drop_segment();
 }
@@ -214,9 +226,11 @@ std::uint32_t pid_namespace() {
 // (docs/performance.md).
 void* map_below_gap(std::size_t bytes, int fd) {
   constexpr std::size_t gap_bytes = std::size_t{32} << 20;
+  hold(bytes, 0);
   void* const gap = sys::mmap(gap_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
   void* const base = sys::mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
   if (gap != nullptr) sys::munmap(gap, gap_bytes);
+  if (base == nullptr) let_go(bytes, 0);
   return base;
 }
 
@@ -246,6 +260,7 @@ bool create_segment(const segment_options& options) {
   if (const long populated = sys::madvise(base, wire::header_bytes, advice_populate_write);
       populated != 0 && populated != -22 /* EINVAL: an older kernel */) {
     sys::munmap(base, bytes);
+    let_go(bytes, 0);
     remove_segment_file(options.path);
     return false;
   }

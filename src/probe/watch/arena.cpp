@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include "probe/base/address_space.hpp"
 #include "probe/base/own_memory.hpp"
 #include "probe/base/syscalls.hpp"
 
@@ -168,6 +169,7 @@ watch_trouble reserve_window(std::uint32_t& slot_limit) {
   links = static_cast<slot_link*>(own_map(sizeof(slot_link) * slots));
   if (links == nullptr) {
     sys::call(__NR_munmap, base, slots * wire::watch_slot_bytes);
+    let_go(slots * wire::watch_slot_bytes, 0);
     return {wire::watch_obstacle::no_address_room, 12};
   }
   arenas[0] = {0, slots, 0, 0, nullptr, arena_state::absent, false};

@@ -3,6 +3,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+
+#include "probe/base/address_space.hpp"
 #include "probe/base/syscalls.hpp"
 
 namespace heapledger::probe {
@@ -55,12 +58,17 @@ bool arming_works(char* at) {
 std::uint64_t reserve_slots(std::uint64_t slots) {
   constexpr std::uint64_t step = wire::watch_slot_bytes;
   const std::uint64_t bytes = slots * step;
+  hold(bytes + step, 0);
   const long map = map_at(0, bytes + step, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-  if (failed(map)) return 0;
+  if (failed(map)) {
+    let_go(bytes + step, 0);
+    return 0;
+  }
   const auto at = static_cast<std::uint64_t>(map);
   const std::uint64_t base = (at + step - 1) & ~(step - 1);
   if (base != at) sys::call(__NR_munmap, at, base - at);
   if (base != at + step) sys::call(__NR_munmap, base + bytes, at + step - base);
+  let_go(step, 0);
   return base;
 }
 
@@ -71,7 +79,7 @@ void reserve_again(char* at, std::uint64_t slots, reservation how) {
 
 // A program that limits its address space must find it as large as without us: we take a small part, twice.
 std::uint64_t window_slot_limit() {
-  return limit_of(RLIMIT_AS) / 32 / wire::watch_slot_bytes;
+  return std::max(limit_of(RLIMIT_AS) / 32, address_space_to_spare() / 4) / wire::watch_slot_bytes;
 }
 
 std::uint64_t arena_slot_limit() {
@@ -83,6 +91,7 @@ watch_trouble map_arena(char* at, std::uint64_t slots, char*& private_view) {
   const long fd = sys::call(__NR_memfd_create, sys::word("heapledger-watch"), 1 /* MFD_CLOEXEC */);
   if (fd < 0) return {wire::watch_obstacle::no_memfd, static_cast<int>(-fd)};
   const int file = static_cast<int>(fd);
+  hold(bytes, bytes);
   long result = sys::ftruncate(file, bytes);
   long view = no_memory;
   if (result == 0) result = view = map_unlocked(0, bytes, MAP_PRIVATE, file);
@@ -99,19 +108,24 @@ watch_trouble map_arena(char* at, std::uint64_t slots, char*& private_view) {
     private_view = reinterpret_cast<char*>(view);
   } else {
     if (!failed(view)) sys::call(__NR_munmap, static_cast<std::uint64_t>(view), bytes);
+    let_go(bytes, bytes);
     reserve_again(at, slots, reservation::over);
   }
   return trouble;
 }
 
 void unmap_view(char* private_view, std::uint64_t slots) {
-  if (private_view != nullptr) sys::munmap(private_view, slots * wire::watch_slot_bytes);
+  if (private_view == nullptr) return;
+  sys::munmap(private_view, slots * wire::watch_slot_bytes);
+  let_go(slots * wire::watch_slot_bytes, slots * wire::watch_slot_bytes);
 }
 
 bool move_view(char* private_view, char* over, std::uint64_t slots) {
   constexpr int may_move_to = 1 | 2;  // MREMAP_MAYMOVE | MREMAP_FIXED
   const std::uint64_t bytes = slots * wire::watch_slot_bytes;
-  return !failed(sys::call(__NR_mremap, sys::word(private_view), bytes, bytes, may_move_to, sys::word(over)));
+  if (failed(sys::call(__NR_mremap, sys::word(private_view), bytes, bytes, may_move_to, sys::word(over)))) return false;
+  let_go(bytes, 0);
+  return true;
 }
 
 namespace {
