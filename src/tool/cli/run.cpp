@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -30,6 +31,17 @@ struct refusal {
   std::string words;
 };
 
+// The least that the probe can do with. The kernel ends who makes a file larger than it may be.
+std::optional<refusal> check_file_sizes() {
+  constexpr rlim_t least_bytes = 8 << 20;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= least_bytes) return {};
+  return refusal{exit_failure,
+                 fmt::format("files are limited to {} KiB (ulimit -f), and the books of a program need {} KiB: "
+                             "raise the limit",
+                             limit.rlim_cur >> 10, least_bytes >> 10)};
+}
+
 std::optional<refusal> check(const run_options& options) {
   const auto& program = options.command[0];
   const auto found = check_program(program);
@@ -40,7 +52,7 @@ std::optional<refusal> check(const run_options& options) {
     if (finding.weight != severity::fatal && is_said) say(fmt::format("{}: {}", program, finding.words));
   }
   const auto* fatal = found.fatal();
-  if (fatal == nullptr) return {};
+  if (fatal == nullptr) return check_file_sizes();
   auto words = fmt::format("{}: {}", program, fatal->words);
   switch (fatal->what) {
     case obstacle::not_found:

@@ -17,6 +17,7 @@
 
 #include "tool/collect/environment.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/profile/held_back_signal.hpp"
 
 namespace heapledger::collect {
 namespace {
@@ -61,9 +62,14 @@ int try_room(const std::string& directory, std::uint64_t& free_bytes) {
   const auto path = directory + "/room";
   const unique_fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) return errno;
+  const held_back_signal hold(SIGXFSZ);
   const int error = ::posix_fallocate(fd.get(), 0, tried_bytes);
   ::unlink(path.c_str());
   return error;
+}
+
+const char* words_of(int error) {
+  return error == EFBIG ? "beyond the limit of file sizes (ulimit -f)" : std::strerror(error);
 }
 
 }  // namespace
@@ -93,7 +99,7 @@ session_directory::session_directory(const std::string& last_resort, bool for_ot
       ::rmdir(outer.c_str());
     }
     if (obstacles.find(parent + ":") == std::string::npos)
-      obstacles += fmt::format("{}{}: {}", obstacles.empty() ? "" : ", ", parent, std::strerror(error));
+      obstacles += fmt::format("{}{}: {}", obstacles.empty() ? "" : ", ", parent, words_of(error));
   }
   throw input_error("no directory for the session", obstacles,
                     fmt::format("set TMPDIR to a directory with {} MiB of room", room_bytes >> 20));

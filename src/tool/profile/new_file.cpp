@@ -2,45 +2,22 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
-#include <ctime>
 
+#include "tool/profile/held_back_signal.hpp"
 #include "tool/profile/output_target.hpp"
 
 namespace heapledger {
 namespace {
 
-// Past RLIMIT_FSIZE a write raises SIGXFSZ, which ends the process; held back, the write fails with EFBIG instead.
-class hold_back_signal {
- public:
-  explicit hold_back_signal(int signal) {
-    sigemptyset(&set_);
-    sigaddset(&set_, signal);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-    was_held_ = sigismember(&before_, signal) == 1;
-  }
-  ~hold_back_signal() {
-    const timespec at_once{};
-    if (!was_held_) sigtimedwait(&set_, nullptr, &at_once);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  hold_back_signal(const hold_back_signal&) = delete;
-  hold_back_signal& operator=(const hold_back_signal&) = delete;
-
- private:
-  sigset_t set_{};
-  sigset_t before_{};
-  bool was_held_ = false;
-};
-
 // The error number, or 0.
 int write_all(int fd, std::string_view bytes, int signal) {
-  const hold_back_signal hold(signal);
+  const held_back_signal hold(signal);
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
