@@ -5,6 +5,9 @@ import signal
 
 import ledger
 
+NOTHING = ledger.program("nothing")
+
+
 class ToolLimits(ledger.Case):
     def run_limited(self, limit, *command):
         self.output = self.path(f"{limit.replace(' ', '')}.hlp")
@@ -25,6 +28,15 @@ class ToolLimits(ledger.Case):
     def test_file_size_signal_is_the_programs(self):
         done = self.run_limited("-f 20000", "sh", "-c", "head -c 30000000 /dev/zero >big; exit $?")
         self.assertEqual(done.status, 128 + signal.SIGXFSZ, done)
+
+    def test_stack(self):
+        for kib in (128, 1000):
+            with self.subTest(kib=kib):
+                done = self.run_limited(f"-s {kib}", "bash", "-c", f"ulimit -s; exec {NOTHING}")
+                self.assertEqual((done.status, done.out), (0, f"{kib}\n".encode()), done)
+                self.assertIn(b"wrote ", done.err)
+                report = ledger.execute(["sh", "-c", f'ulimit -s {kib}; exec "$@"', "sh", ledger.BIN, "report", self.output])
+                self.assertEqual(report.status, 0, report)
 
 
 if __name__ == "__main__":

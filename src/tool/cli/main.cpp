@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tool/cli/answer.hpp"
+#include "tool/cli/enough_stack.hpp"
 #include "tool/cli/options.hpp"
 #include "tool/cli/values.hpp"
 #include "tool/profile/error.hpp"
@@ -37,19 +38,22 @@ int carry_out(const invocation& invocation) {
   return doctor(std::get<doctor_options>(invocation));
 }
 
-}  // namespace
-}  // namespace heapledger::cli
-
-int main(int argc, char** argv) {
-  using namespace heapledger::cli;
+int answer(const std::vector<std::string>& words) {
   try {
-    const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     return carry_out(parse(words, [](const char* name) -> const char* { return std::getenv(name); }));
   } catch (const usage_error& error) {
-    std::fprintf(stderr, "heapledger: %s\n", heapledger::printable(error.what()).c_str());
+    std::fprintf(stderr, "heapledger: %s\n", printable(error.what()).c_str());
     return exit_usage;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "heapledger: %s\n", error.what());
     return exit_failure;
   }
+}
+
+}  // namespace
+}  // namespace heapledger::cli
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return heapledger::cli::with_enough_stack([&] { return heapledger::cli::answer(words); });
 }
