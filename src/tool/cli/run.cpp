@@ -21,6 +21,7 @@
 #include "tool/collect/program_check.hpp"
 #include "tool/collect/session.hpp"
 #include "tool/collect/session_directory.hpp"
+#include "tool/collect/silent_processes.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::cli {
@@ -97,13 +98,14 @@ void say_no_profile(const run_options& options, const profile_writer& writer, in
 }
 
 int finish(const run_options& options, collect::session_directory& directory, const profile_writer& writer,
-           int wait_status) {
+           const std::vector<collect::silent_process>& silent, int wait_status) {
   const int program_status = collect::exit_status_of(wait_status);
   if (!options.quiet) {
     if (options.verbose > 0 && writer.left_out() != 0)
       say(fmt::format("left out {} short lives of children between fork and exec", writer.left_out()));
     say_own_allocators(writer.written(), real_path(check_program(options.command[0]).path));
     say_uncounted(writer.uncounted(), options.only);
+    say_silent(silent);
     say_written(writer.written());
     say_no_profile(options, writer, wait_status);
   }
@@ -124,10 +126,12 @@ int watch_and_write(const run_options& options, pid_t root, collect::session& se
     const int status = session.watch(root, signals);
     const interruptible while_writing(directory.path());
     signals.release();
+    std::vector<collect::silent_process> silent;
+    if (!options.quiet && options.follow) silent = collect::silent_processes(directory.path(), session.running());
     progress_line progress(!options.quiet);
     writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
     progress.clear();
-    return finish(options, directory, writer, status);
+    return finish(options, directory, writer, silent, status);
   } catch (const std::exception& error) {
     throw input_error(directory.path(), error.what(),
                       "what was counted is kept there: `heapledger report` reads each file");

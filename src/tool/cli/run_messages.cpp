@@ -140,6 +140,19 @@ void say_without_books(std::size_t processes, const std::string& session_directo
       is_in_shm ? "give it more (docker run --shm-size=1g; mount -o remount,size=1g /dev/shm)" : "make room there"));
 }
 
+void say_silent(const std::vector<collect::silent_process>& processes) {
+  if (processes.empty()) return;
+  std::string named;
+  for (std::size_t i = 0; i < std::min(processes.size(), named_biggest); ++i)
+    named += fmt::format("{}{} (pid {})", i == 0 ? "" : ", ", processes[i].program, processes[i].pid);
+  if (processes.size() > named_biggest) named += fmt::format(" and {} more", processes.size() - named_biggest);
+  const bool is_one = processes.size() == 1;
+  say(
+      fmt::format("{} still {} and {} allocated nothing since {} forked: in no profile; a service is profiled in its "
+                  "foreground mode",
+                  named, is_one ? "runs" : "run", is_one ? "has" : "have", is_one ? "it was" : "they were"));
+}
+
 void say_failed(const std::vector<failed_profile>& failed, const std::string& session_directory) {
   for (std::size_t i = 0; i < std::min(failed.size(), most_failures); ++i)
     say(fmt::format("{}; what was counted is kept, read it with: heapledger report {}", failed[i].why,

@@ -106,6 +106,10 @@ std::optional<int> wait_status_of(const unique_fd& pidfd, pid_t pid) {
   return status_by_pidfd(pidfd);  // reaped in between
 }
 
+std::optional<std::uint64_t> start_ticks_of(pid_t pid) {
+  return stat_field(read_proc_file(fmt::format("/proc/{}/stat", pid), stat_limit), 22);
+}
+
 image_state find_image(const segment_file& segment) {
   const auto pid = has_own_pids(segment) ? find_outside_pid(segment) : static_cast<pid_t>(segment.header().pid);
   return pid == 0 ? image_state::gone : find_image(segment, pid);

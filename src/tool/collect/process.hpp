@@ -46,6 +46,9 @@ std::map<std::uint32_t, std::string> thread_names_of(pid_t pid);
 // Processor time of all its threads, those that ended too.
 std::optional<double> processor_s_of(pid_t pid);
 
+// When it began, in clock ticks since the machine did.
+std::optional<std::uint64_t> start_ticks_of(pid_t pid);
+
 // A whole file of /proc, at most `limit` bytes; empty where it cannot be read.
 std::string read_proc_file(const std::string& path, std::size_t limit);
 
