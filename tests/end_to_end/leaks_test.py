@@ -271,6 +271,29 @@ class Leaks(ledger.Case):
         done = ledger.execute([*command, "-f", "--leaks-suppressions", known, "--", ledger.program("leaks_reachable_list"), "5"])
         self.assertEqual(done.status, 0, done)
 
+    def test_what_is_freed_at_the_end_is_no_leak(self):
+        """Whenever the last look was; and what is not freed then is one, beside it."""
+        times = [option.replace("--", "--leaks-") if option.startswith("--") else option for option in TIMES]
+        profile = self.path("freed.hlp")
+        command = [ledger.BIN, "run", "-q", "-f", "-o", profile, "--interval", "20", "--leaks", *times, "--leaks-error-exitcode", "42",
+                   "--", ledger.program("leaks_freed_at_end")]
+        freed = []
+        for seconds in ("4", "4", "20", "60"):
+            done = ledger.execute([*command, seconds, "freed"])
+            self.assertEqual(done.status, 0, done)
+            freed = [leak for leak in json.loads(self.leaks(profile, "--json").out)["leaks"] if "freed" in leak["witnesses"]]
+            if freed:
+                break
+        self.assertEqual([leak["verdict"] for leak in freed], ["retention"])
+        self.assertIn("keep_in_list", ledger.functions(freed[0]))
+        self.assertIn(b"freed when the program ended", self.leaks(profile).out)
+        for seconds in ("5", "20", "60"):
+            done = ledger.execute([*command, seconds])
+            found = self.found(json.loads(self.leaks(profile, "--json").out))
+            if found:
+                break
+        self.assertEqual((done.status, self.places(found)), (42, ["leak_to_list"]), done)
+
     def test_what_cannot_be_is_said_in_one_line(self):
         bad = self.write("bad.txt", "leak:a\nwhatever\n")
         plain = self.profile([ledger.program("nothing")]).files[0]

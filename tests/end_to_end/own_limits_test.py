@@ -1,7 +1,6 @@
 """A program that limits its own memory while it runs meets the limit where it does alone, and sees it as it set it."""
 
 import os
-import unittest
 
 import ledger
 

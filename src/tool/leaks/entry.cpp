@@ -50,6 +50,13 @@ leak_entry to_entry(const finding& found) {
   return entry;
 }
 
+leak_entry to_freed_entry(const finding& found) {
+  auto entry = to_entry(found);
+  entry.verdict = name_of(verdict::retention);
+  entry.witnesses = {"freed"};
+  return entry;
+}
+
 const char* obstacle_words(wire::watch_obstacle obstacle) {
   switch (obstacle) {
     case wire::watch_obstacle::none:

@@ -15,6 +15,7 @@ inline constexpr std::int64_t most_bytes = std::int64_t{1} << 58;
 std::int64_t whole_bytes(double value);
 
 leak_entry to_entry(const finding& found);
+leak_entry to_freed_entry(const finding& found);  // looked lost, until the program freed it to end
 
 // Why no block can be watched, for people; empty where one can.
 const char* obstacle_words(wire::watch_obstacle obstacle);

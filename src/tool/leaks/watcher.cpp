@@ -8,7 +8,6 @@
 #include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/leaks/entry.hpp"
-#include "tool/leaks/present_slots.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::leaks {
@@ -112,14 +111,19 @@ std::vector<account_counts> watcher::read_counts() const {
 }
 
 void watcher::look_at_end() {
-  if (began_ns_ == 0) return;
-  auto counts = read_counts();
-  for (auto& now : counts) {
-    const auto* known = hunt_.of(now.account);
-    if (known != nullptr && now.counts.live_blocks < known->counts().now().live_blocks)
-      now.counts = known->counts().now();
-  }
-  hunt_.see_counts(seconds(last_ns_), counts);
+  if (last_ns_ == 0) return;
+  const double now_s = seconds(last_ns_);
+  auto before = hunt_.findings(now_s);
+  hunt_.see_counts(now_s, read_counts());
+  look_at_ends();
+  slots_ = control_.slots();
+  hunt_.see_slots(now_s, views_of(slots_, nullptr));
+  const auto after = hunt_.findings(now_s);
+  std::erase_if(before, [&](const finding& found) {
+    const auto still = [&](const finding& now) { return now.account == found.account && now.says == verdict::leak; };
+    return found.says != verdict::leak || std::any_of(after.begin(), after.end(), still);
+  });
+  freed_at_end_ = std::move(before);
 }
 
 void watcher::look_at_ends() {
@@ -143,6 +147,12 @@ bool watcher::look_at_slots(double now_s) {
   if (present.empty() && answer_.slot_count != 0) return false;
   slots_ = control_.slots();
   const present_slots pages(answer_.base, present);
+  hunt_.see_slots(now_s, views_of(before, &pages));
+  return true;
+}
+
+// Without pages, nothing was touched since the last look.
+std::vector<slot_view> watcher::views_of(const std::vector<collect::watched_slot>& before, const present_slots* pages) {
   std::vector<slot_view> views;
   left_alone_.clear();
   auto earlier = before.begin();
@@ -167,11 +177,10 @@ bool watcher::look_at_slots(double now_s) {
     view.page.armed = slot.armed_ns != 0;
     view.page.armed_s = seconds(slot.armed_ns);
     // Armed in between: the next look will know.
-    view.page.touched = same && view.page.armed && pages.has(slot, index);
+    view.page.touched = pages != nullptr && same && view.page.armed && pages->has(slot, index);
     views.push_back(view);
   }
-  hunt_.see_slots(now_s, views);
-  return true;
+  return views;
 }
 
 void watcher::ask(std::uint64_t now_ns) {
@@ -216,7 +225,12 @@ leak_info watcher::found() const {
   result.acquitted = hunt_.acquitted();
   result.taken_back = hunt_.taken_back();
   result.obstacle = obstacle_words(answer_.obstacle);
+  const auto is_freed = [&](std::uint32_t account) {
+    return std::any_of(freed_at_end_.begin(), freed_at_end_.end(),
+                       [&](const finding& freed) { return freed.account == account; });
+  };
   for (const auto& found : hunt_.findings(seconds(last_ns_))) {
+    if (is_freed(found.account)) continue;
     auto entry = to_entry(found);
     const auto witness = testimonies_.find(found.account);
     if (found.says == verdict::leak && witness != testimonies_.end())
@@ -224,6 +238,7 @@ leak_info watcher::found() const {
                                                                                             : "reachable");
     result.entries.push_back(std::move(entry));
   }
+  for (const auto& found : freed_at_end_) result.entries.push_back(to_freed_entry(found));
   const auto lose = [&](const char* name, std::uint64_t count) {
     if (count != 0) result.losses[name] = count;
   };

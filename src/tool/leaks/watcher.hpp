@@ -14,6 +14,7 @@
 #include "tool/collect/watch_control.hpp"
 #include "tool/collect/watch_pages.hpp"
 #include "tool/leaks/hunt.hpp"
+#include "tool/leaks/present_slots.hpp"
 #include "tool/profile/profile.hpp"
 
 namespace heapledger::leaks {
@@ -38,7 +39,8 @@ class watcher {
     control_.release();
   }
 
-  // The process has ended: what it still allocated since the last look. What it freed meanwhile, it freed to end.
+  // The process has ended: what it allocated and freed since the last look. A leak of which it has freed all that was
+  // watched is none: it was kept, and is told apart from what is lost.
   void look_at_end();
 
   // What was found so far; stacks are accounts.
@@ -63,6 +65,7 @@ class watcher {
   std::vector<account_counts> read_counts() const;
   void look_at_ends();
   bool look_at_slots(double now_s);
+  std::vector<slot_view> views_of(const std::vector<collect::watched_slot>& before, const present_slots* pages);
   void ask(std::uint64_t now_ns);
   void tell(std::uint64_t now_ns);
 
@@ -83,6 +86,7 @@ class watcher {
   wire::watch_answer answer_{};
   std::vector<collect::watched_slot> slots_;
   std::vector<wire::watch_suspect> suspects_;
+  std::vector<finding> freed_at_end_;
   std::optional<reachability_info> witness_;
   struct testimony {
     std::uint64_t unreachable = 0;

@@ -375,7 +375,7 @@ struct profiler_info {
 struct leak_entry {
   std::uint32_t stack = 0;             // stack_entry::id; of no account where the blocks are a pool's
   std::string verdict;                 // leak, retention or suspect
-  std::vector<std::string> witnesses;  // of a leak: stale, and unreachable or reachable
+  std::vector<std::string> witnesses;  // of a leak: stale, and unreachable or reachable; else freed, by the end
   std::int64_t bytes = 0;
   std::int64_t bytes_low = 0;
   std::int64_t bytes_high = 0;

@@ -85,7 +85,9 @@ void write_grown(page& page, std::size_t number, const leak_entry& leak) {
   page.line(fmt::format("{:3}. {} more than at the start, in {}{}", number, bytes_text(leak.bytes),
                         counted(leak.blocks, "block", "blocks"), sizes_text(leak)),
             tone::bold);
-  if (leak.sampled != 0)
+  if (has_witness(leak, "freed"))
+    page.paragraph(fmt::format("freed when the program ended; {} until then", evidence_text(leak)), 5, tone::faint);
+  else if (leak.sampled != 0)
     page.paragraph(
         fmt::format("{} of {} {} used again{}", count_text(leak.sampled - leak.untouched),
                     counted(leak.sampled, "watched block", "watched blocks"), leak.sampled == 1 ? "was" : "were",
