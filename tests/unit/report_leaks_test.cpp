@@ -125,6 +125,15 @@ TEST(report_leaks, text_says_what_a_reader_needs) {
   }
 }
 
+TEST(report_leaks, what_was_freed_at_the_end_is_said_to_be) {
+  auto p = watched_server();
+  p.leaks->entries[0].verdict = "retention";
+  p.leaks->entries[0].witnesses = {"freed"};
+  const auto text = leaks_text(p, p.leaks->entries, {});
+  for (const char* words : {"No leak found", "freed when the program ended; 30 of 30 watched blocks untouched"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+}
+
 TEST(report_leaks, says_how_to_have_a_watch_where_there_was_none) {
   auto p = watched_server();
   p.leaks.reset();

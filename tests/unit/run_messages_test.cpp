@@ -53,5 +53,20 @@ TEST(run_messages, many_of_one_program_need_no_filter) {
   EXPECT_EQ(said_of(profiles(20, "make")).find("--only"), std::string::npos);
 }
 
+TEST(run_messages, silent_processes_are_one_line) {
+  const auto said = [](const std::vector<collect::silent_process>& processes) {
+    testing::internal::CaptureStderr();
+    say_silent(processes);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said({}), "");
+  EXPECT_EQ(said({{7, "d"}}),
+            "heapledger: d (pid 7) still runs and has allocated nothing since it was forked: in no profile; a service "
+            "is profiled in its foreground mode\n");
+  EXPECT_EQ(said({{7, "d"}, {8, "d"}, {9, "e"}, {10, "e"}}),
+            "heapledger: d (pid 7), d (pid 8), e (pid 9) and 1 more still run and have allocated nothing since they "
+            "were forked: in no profile; a service is profiled in its foreground mode\n");
+}
+
 }  // namespace
 }  // namespace heapledger::cli
