@@ -1,5 +1,6 @@
 // A program that limits its own memory and finds room for exactly as many blocks as the limit leaves, in a child and
 // after a failed exec too: own_limits as|data MIB.
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

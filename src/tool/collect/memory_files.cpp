@@ -23,7 +23,8 @@ std::set<dev_t> memory_file_systems() {
   for (std::string line; std::getline(mounts, line);) {
     const auto type = line.find(" - ");
     unsigned numbers[2];
-    if (type == std::string::npos || std::sscanf(line.c_str(), "%*u %*u %u:%u", &numbers[0], &numbers[1]) != 2) continue;
+    if (type == std::string::npos || std::sscanf(line.c_str(), "%*u %*u %u:%u", &numbers[0], &numbers[1]) != 2)
+      continue;
     const auto name = std::string_view(line).substr(type + 3);
     if (name.starts_with("tmpfs ") || name.starts_with("devtmpfs ")) found.insert(makedev(numbers[0], numbers[1]));
   }

@@ -175,7 +175,8 @@ resident_parts brought_up_to(const resident_totals& now, const resident_parts& b
   parts.rss = now.rss;
   using enum wire::mapping_kind;
   const auto mapped_now_bytes = [&](wire::mapping_kind kind) {
-    return static_cast<std::int64_t>(std::min<std::uint64_t>(mapped_now[static_cast<std::size_t>(kind)], INT64_MAX / 2));
+    return static_cast<std::int64_t>(
+        std::min<std::uint64_t>(mapped_now[static_cast<std::size_t>(kind)], INT64_MAX / 2));
   };
   // To the program what it maps of a memory file system is a file.
   const auto most = [&](wire::mapping_kind kind) {
