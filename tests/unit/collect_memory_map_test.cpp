@@ -177,6 +177,23 @@ TEST_F(memory_map_test, what_the_program_mapped_is_told_apart) {
   EXPECT_EQ(mapped.residency[3].now, 16 << 10);
 }
 
+// A file to the program, and RssShmem to the kernel.
+TEST_F(memory_map_test, a_memory_file_is_shared_memory) {
+  resident_pages nowhere(0);
+  mapped_by_program mapped{{{0x7f0000000000, 0x7f0000100000, 0}}, &nowhere, {}};
+  mapped.residency.resize(1);
+  const auto before =
+      sort_mappings(mapping_text("7f0000000000-7f0000100000", "rw-s", "00:01", 9, "/memfd:jit (deleted)", 4) +
+                        mapping_text("7f0000200000-7f0000300000", "rw-s", "00:01", 7, "/memfd:other (deleted)", 8) +
+                        mapping_text("7f0000400000-7f0000401000", "r--p", "08:01", 6, "/usr/bin/program", 16),
+                    segment_, {}, &mapped);
+  EXPECT_EQ(before.mapped[static_cast<std::size_t>(wire::mapping_kind::shared)], 4 << 10);
+  EXPECT_EQ(std::pair(before.other, before.files), std::pair(8L << 10, 16L << 10));
+  const resident_totals same{.rss = 28 << 10, .anonymous = 0, .file = 16 << 10, .shared_memory = 12 << 10};
+  const auto now = brought_up_to(same, before, 0, {0, 1 << 20, 0});
+  EXPECT_EQ(std::pair(now.other, now.files), std::pair(8L << 10, 16L << 10));
+}
+
 // The kernel makes one mapping of neighbours.
 TEST_F(memory_map_test, pages_tell_ranges_of_one_mapping_apart) {
   constexpr std::size_t page = 4096;

@@ -186,10 +186,12 @@ resident_parts brought_up_to(const resident_totals& now, const resident_parts& b
     auto& bytes = parts.mapped[static_cast<std::size_t>(kind)];
     bytes = std::min(bytes, most(kind));
   }
-  const auto mapped = [&](wire::mapping_kind kind) { return parts.mapped[static_cast<std::size_t>(kind)]; };
   // On a disk instead of a memory file system, the segment's pages count as a file's.
   const bool segment_is_shared_memory = segment_bytes <= now.shared_memory;
   parts.segment = std::min(segment_bytes, segment_is_shared_memory ? now.shared_memory : now.file);
+  auto& shared_bytes = parts.mapped[static_cast<std::size_t>(shared)];
+  shared_bytes = std::min(shared_bytes, now.shared_memory - (segment_is_shared_memory ? parts.segment : 0));
+  const auto mapped = [&](wire::mapping_kind kind) { return parts.mapped[static_cast<std::size_t>(kind)]; };
   parts.files = now.file - (segment_is_shared_memory ? 0 : parts.segment) + before.written_file_pages -
                 (before.probe_library - before.written_library_pages) - mapped(file);
   parts.other = now.shared_memory - (segment_is_shared_memory ? parts.segment : 0) - mapped(shared);
