@@ -71,15 +71,14 @@ class report_schedule {
     const scope_state state = of.of.state();
     if (state == scope_state::gone) {
       // Recycled since the last look: everything that lived was freed.
-      of.last.frees += static_cast<std::uint64_t>(std::max(of.last.live_blocks, std::int64_t{0}));
+      of.last.frees += static_cast<std::uint64_t>(of.last.live_blocks);
       of.last.live_bytes = of.last.live_blocks = 0;
     } else {
       of.last = of.of.used();
     }
     of.due += of.interval;
     if (of.due <= now) of.due = now + of.interval;
-    // Below 0 where foreign memory came back in more pieces than it went out.
-    const bool ended = state != scope_state::open && of.last.live_bytes <= 0 && of.last.live_blocks <= 0;
+    const bool ended = state != scope_state::open && of.last.live_bytes == 0 && of.last.live_blocks == 0;
     of.report(of.of, of.last);
     return ended;
   }
