@@ -23,6 +23,13 @@ struct family {
     close(thread, child);
     return block;
   }
+  // A block of the child was freed, by the only thread that has a part in it.
+  void begin_with_a_freed_block(std::size_t thread) {
+    begin();
+    enter(thread, child);
+    give_back(thread, allocate(thread));
+    enter(thread, 0);
+  }
   // A scope of the child's kind: it gets the child's record, if that is free.
   scope_handle open_another(std::size_t thread, const scope_budget& budget = no_budget) const {
     return open(thread, uncle, "child", budget);

@@ -159,10 +159,7 @@ TEST(interleavings, give_up_and_recycle) {
   slots_used = 2;
   explore({.begin =
                [&] {
-                 f.begin();
-                 enter(0, f.child);
-                 give_back(0, allocate(0));
-                 enter(0, 0);
+                 f.begin_with_a_freed_block(0);
                  the_world().watch(2);
                },
            .threads = {[&] {
