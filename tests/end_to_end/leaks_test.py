@@ -141,8 +141,14 @@ class Leaks(ledger.Case):
         self.assertLessEqual(leak["bytes_high"], stopped - before)
 
     def holds_a_lock(self, pid):
-        with open("/proc/locks", encoding="ascii") as locks:
-            return any("FLOCK" in line and str(pid) in line.split() for line in locks)
+        for name in os.listdir(f"/proc/{pid}/fdinfo"):
+            try:
+                with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as info:
+                    if "OFDLCK" in info.read():
+                        return True
+            except FileNotFoundError:  # closed by now
+                pass
+        return False
 
     def switches(self, pid):
         """How often a process has waited for something."""

@@ -1,5 +1,12 @@
 // The tool's hand on the leak watch: what it writes, and what it believes of what it reads.
 #include <gtest/gtest.h>
+#include <sys/file.h>
+
+#include <atomic>
+#include <deque>
+#include <optional>
+#include <thread>
+#include <vector>
 
 #include "segment_builder.hpp"
 #include "tool/collect/watch_control.hpp"
@@ -148,6 +155,26 @@ TEST_F(watch_control_test, one_tool_at_a_time) {
   const auto file = make();
   watch_control watch(file.path());
   EXPECT_THROW(watch_control(file.path()), input_error);
+}
+
+// /proc/locks loses lines meanwhile.
+TEST_F(watch_control_test, seen_by_others_whatever_else_is_locked) {
+  const auto file = make();
+  const segment_file seen(file.path());
+  std::optional<watch_control> watch(file.path());
+  watch->start({}, 1234);
+  std::atomic<int> rounds{0};
+  std::jthread others([&](std::stop_token stop) {
+    std::deque<memory_file> files;
+    for (int i = 0; i < 300; ++i) files.emplace_back("");
+    for (; !stop.stop_requested(); ++rounds) {
+      for (const auto& each : files) ::flock(each.fd(), LOCK_EX);
+      for (const auto& each : files) ::flock(each.fd(), LOCK_UN);
+    }
+  });
+  for (int i = 0; i < 2000 || rounds < 100; ++i) ASSERT_TRUE(is_watched(seen)) << i;
+  watch.reset();
+  EXPECT_FALSE(is_watched(seen));
 }
 
 TEST_F(watch_control_test, counts_that_cannot_be) {

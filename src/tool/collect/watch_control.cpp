@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,6 +54,13 @@ double chance_of(std::uint32_t word) {
   return std::ldexp(static_cast<double>(word) + 1, -32);
 }
 
+struct flock whole_file(short type) {
+  struct flock all {};
+  all.l_type = type;
+  all.l_whence = SEEK_SET;
+  return all;
+}
+
 watch_control::watch_control(const std::string& path, links how)
     : segment_(path, how),
       fd_(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | (how == links::refused ? O_NOFOLLOW : 0))) {
@@ -62,8 +68,9 @@ watch_control::watch_control(const std::string& path, links how)
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0 || status.st_dev != segment_.device() || status.st_ino != segment_.inode())
     throw input_error(path, "the segment was replaced by another file");
-  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK)
+  auto all = whole_file(F_WRLCK);
+  if (::fcntl(fd_.get(), F_OFD_SETLK, &all) != 0) {
+    if (errno == EAGAIN || errno == EACCES)
       throw input_error(path, "another heapledger watches this process, its run or a leaks PID",
                         "heapledger stop PID ends that watch");
     fail(path, "lock the segment");
@@ -114,7 +121,8 @@ void watch_control::stop() {
 }
 
 void watch_control::release() {
-  ::flock(fd_.get(), LOCK_UN);
+  auto all = whole_file(F_UNLCK);
+  ::fcntl(fd_.get(), F_OFD_SETLK, &all);
 }
 
 void watch_control::publish() {

@@ -4,6 +4,8 @@
 // Nothing here waits for the program. What it learns it can learn again: another tool goes on where one was killed.
 #pragma once
 
+#include <fcntl.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -87,6 +89,10 @@ class watch_control {
   std::unordered_map<std::uint32_t, std::uint32_t> index_of_;  // account to suspect
   std::unordered_map<std::uint32_t, watch_conclusion> concluded_;
 };
+
+// The lock of who watches: for F_OFD_SETLK, and F_OFD_GETLK, which tells others without a try. (flock(2) cannot be
+// asked, and /proc/locks leaves lines out where other locks come and go while it is read: 24 times in 4,742.)
+struct flock whole_file(short type);
 
 // A probability as `chance` says it, and back. 0 cannot be said: use `most` = 0.
 std::uint32_t chance_word(double chance);

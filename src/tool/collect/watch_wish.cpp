@@ -7,9 +7,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <sstream>
 
-#include "tool/collect/process.hpp"
+#include "tool/collect/watch_control.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::collect {
@@ -45,18 +44,13 @@ void heed_wish(const segment_file& segment, std::uint32_t wish) {
   write_word(segment, offsetof(wire::watch_request, wish_heeded), wish);
 }
 
-// The kernel is asked, and the lock not tried: who wants to watch may try it at the same moment.
 bool is_watched(const segment_file& segment) {
   std::uint32_t on = 0;  // stays where a watcher was killed; not yet set where one has just begun
   static_assert(sizeof on == sizeof wire::watch_request::on);
   if (!segment.read_at(request_offset + offsetof(wire::watch_request, on), &on, sizeof on)) return false;
   if (on == 0 && read_wish(segment).heeded % 2 == 0) return false;
-  const auto locks = read_proc_file("/proc/locks", std::size_t{16} << 20);
-  const auto inode = fmt::format(":{} ", segment.inode());
-  std::istringstream lines(locks);
-  for (std::string line; std::getline(lines, line);)
-    if (line.find(" FLOCK ") != std::string::npos && line.find(inode) != std::string::npos) return true;
-  return false;
+  auto held = whole_file(F_WRLCK);
+  return ::fcntl(segment.fd(), F_OFD_GETLK, &held) == 0 && held.l_type != F_UNLCK;
 }
 
 }  // namespace heapledger::collect
