@@ -129,6 +129,16 @@ class RunsAlone(ledger.Case):
         done = self.assert_same(["/usr/sbin/chroot", root, "/bin/sh", "-c", "/bin/true; exit 4"], processes=1)
         self.assertEqual((done.status, len(done.files)), (4, 1), done)
 
+    def test_in_a_sandbox_without_the_folder_of_segments(self):
+        """As bubblewrap's with a /dev of its own."""
+        if os.getuid() != 0:
+            self.skipTest("needs root to mount")
+        inside = "mount -t tmpfs none /dev/shm && exec /usr/bin/env /bin/true"
+        if subprocess.run(["unshare", "-m", "sh", "-c", inside], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("this kernel, or its sandbox, makes no such namespaces")
+        done = self.assert_same(["/usr/bin/unshare", "-m", "sh", "-c", inside])
+        self.assertEqual(self.uncounted(done), {("/usr/bin/env", "out-of-reach"): 1})
+
     def libraries(self, *programs):
         listed = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout.split()
         return {word for word in listed if word.startswith("/") and not word.endswith(":")}

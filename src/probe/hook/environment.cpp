@@ -16,9 +16,17 @@ namespace {
 
 constexpr char preload[] = "LD_PRELOAD=";
 constexpr std::size_t preload_length = sizeof preload - 1;
-constexpr const char* names[] = {"HEAPLEDGER_SESSION=", "HEAPLEDGER_OUTPUT=",          "HEAPLEDGER_STACKS=",
-                                 "HEAPLEDGER_DEPTH=",   "HEAPLEDGER_NO_FOLLOW=",       "HEAPLEDGER_ONLY=",
-                                 "HEAPLEDGER_CHECK=",   "HEAPLEDGER_SNAPSHOT_SIGNAL=", "HEAPLEDGER_LIFETIMES="};
+constexpr char session[] = "HEAPLEDGER_SESSION=";
+constexpr std::size_t session_length = sizeof session - 1;
+constexpr const char* names[] = {session,
+                                 "HEAPLEDGER_OUTPUT=",
+                                 "HEAPLEDGER_STACKS=",
+                                 "HEAPLEDGER_DEPTH=",
+                                 "HEAPLEDGER_NO_FOLLOW=",
+                                 "HEAPLEDGER_ONLY=",
+                                 "HEAPLEDGER_CHECK=",
+                                 "HEAPLEDGER_SNAPSHOT_SIGNAL=",
+                                 "HEAPLEDGER_LIFETIMES="};
 constexpr std::size_t name_count = sizeof names / sizeof names[0];
 
 constinit char* hidden[name_count] = {};
@@ -61,11 +69,21 @@ bool without_us(const char* list, char* out, std::size_t capacity) {
   return found;
 }
 
-// The loader complains of a library that it does not find: in another root, or as a user who may not read it. Asked for
-// the real user, of whom the kernel asks without the privileges that a program loses when it executes another.
-bool can_load_us() {
-  const long error = sys::call(__NR_faccessat, static_cast<std::uint64_t>(AT_FDCWD), sys::word(own_path), R_OK);
+// In another root, in a sandbox with other folders, or as a user who may not. Asked for the real user, of whom the
+// kernel asks without the privileges that a program loses when it executes another.
+bool can_reach(const char* path, int mode) {
+  const long error = sys::call(__NR_faccessat, static_cast<std::uint64_t>(AT_FDCWD), sys::word(path), mode);
   return error != -ENOENT && error != -ENOTDIR && error != -EACCES;
+}
+
+// The loader complains of a library that it does not find; who finds no folder for its books keeps none, and says
+// nothing.
+bool can_load_us_and_keep_books() {
+  if (!can_reach(own_path, R_OK)) return false;
+  for (std::size_t i = 0; i < hidden_count; ++i)
+    if (std::strncmp(hidden[i], session, session_length) == 0)
+      return can_reach(hidden[i] + session_length, W_OK | X_OK);
+  return true;
 }
 
 bool has_us(const char* list) {
@@ -152,7 +170,7 @@ void start_environment(bool follow) {
 }
 
 child_environment::child_environment(char* const* program)
-    : program_(program), follows_(following), is_within_reach_(following && can_load_us()) {
+    : program_(program), follows_(following), is_within_reach_(following && can_load_us_and_keep_books()) {
   if (!is_within_reach_) return;
   for (; program != nullptr && program[count_] != nullptr; ++count_) {
     if (!begins_preload(program[count_])) continue;

@@ -17,7 +17,7 @@ class child_environment {
   explicit child_environment(char* const* program);
 
   bool follows() const { return follows_; }                  // children are to keep books
-  bool is_within_reach() const { return is_within_reach_; }  // and can load us
+  bool is_within_reach() const { return is_within_reach_; }  // and can load us, and have a place for them
 
   // How much room it needs; 0 when it is the program's own.
   std::size_t bytes() const { return own_ ? 0 : pointers() * sizeof(char*) + preload_bytes(); }

@@ -20,7 +20,7 @@ std::string reason_text(const std::string& reason) {
       {"other-libc", "another C library"},
       {"other-machine", "not for this machine"},
       {"privileged", "set-user-ID, set-group-ID or capabilities"},
-      {"out-of-reach", "the probe's file is out of its reach"},
+      {"out-of-reach", "the probe, or the folder for its books, is out of reach"},
   };
   const auto* const known =
       std::find_if(std::begin(texts), std::end(texts), [&](const auto& text) { return text.first == reason; });
