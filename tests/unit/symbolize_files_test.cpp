@@ -192,6 +192,17 @@ TEST_F(symbolize_files, symbol_table_only) {
   EXPECT_EQ(summary.advice, "no source lines and no inlined functions: build it with -g");
 }
 
+TEST_F(symbolize_files, functions_that_were_left_in_a_stripped_program) {
+  if (!has_fixture("mini")) GTEST_SKIP() << "xz is not installed";
+  const auto whole = scratch_.copy("symbols_only", "bin/program");
+  run(whole, build_id_of(whole));
+  const auto expected = chains_of(profile_);
+  const auto program = scratch_.copy("mini", "bin/mini");
+  const auto summary = run(program, build_id_of(program));
+  EXPECT_EQ(summary.symbols, module_symbols::functions_only);
+  EXPECT_EQ(chains_of(profile_), expected);
+}
+
 TEST_F(symbolize_files, missing_dwz_file_is_said) {
   if (!has_fixture("dwz_first")) GTEST_SKIP() << "dwz is not installed";
   const auto program = scratch_.copy("dwz_first", "bin/program");

@@ -78,7 +78,7 @@ TEST_P(hostile_file, bits_flipped_in_the_headers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(symbolize, hostile_file,
-                         testing::Values("gcc", "gcc_dwarf4", "gcc_compressed", "clang_dwarf5", "gcc_no_debug"),
+                         testing::Values("gcc", "gcc_dwarf4", "gcc_compressed", "clang_dwarf5", "gcc_no_debug", "mini"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 // Twenty thousand units share one list of ranges, at addresses that no code has.

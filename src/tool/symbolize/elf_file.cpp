@@ -19,16 +19,16 @@ namespace heapledger::symbols {
 namespace {
 
 template <class Predicate>
-bool any_section(Elf* elf, Predicate matches) {
+Elf_Scn* find_section(Elf* elf, Predicate matches) {
   std::size_t names = 0;
-  if (elf_getshdrstrndx(elf, &names) != 0) return false;
+  if (elf_getshdrstrndx(elf, &names) != 0) return nullptr;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr) continue;
     const char* name = elf_strptr(elf, names, header.sh_name);
-    if (name != nullptr && header.sh_type != SHT_NOBITS && matches(std::string_view(name), header)) return true;
+    if (name != nullptr && header.sh_type != SHT_NOBITS && matches(std::string_view(name), header)) return section;
   }
-  return false;
+  return nullptr;
 }
 
 template <class Use>
@@ -122,12 +122,21 @@ std::optional<debug_link> elf_file::link() const {
 }
 
 bool elf_file::has_debug_info() const {
-  return any_section(
-      elf_, [](std::string_view name, const GElf_Shdr&) { return name == ".debug_info" || name == ".zdebug_info"; });
+  return find_section(elf_, [](std::string_view name, const GElf_Shdr&) {
+           return name == ".debug_info" || name == ".zdebug_info";
+         }) != nullptr;
 }
 
 bool elf_file::has_symbol_table() const {
-  return any_section(elf_, [](std::string_view, const GElf_Shdr& header) { return header.sh_type == SHT_SYMTAB; });
+  return find_section(elf_, [](std::string_view, const GElf_Shdr& header) { return header.sh_type == SHT_SYMTAB; }) !=
+         nullptr;
+}
+
+std::span<const std::uint8_t> elf_file::bytes_of(std::string_view wanted) const {
+  Elf_Scn* const section = find_section(elf_, [&](std::string_view name, const GElf_Shdr&) { return name == wanted; });
+  const Elf_Data* const data = section != nullptr ? elf_rawdata(section, nullptr) : nullptr;
+  if (data == nullptr || data->d_buf == nullptr) return {};
+  return {static_cast<const std::uint8_t*>(data->d_buf), data->d_size};
 }
 
 bool elf_file::has_unwind_tables() const {

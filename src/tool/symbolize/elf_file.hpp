@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heapledger::symbols {
@@ -44,8 +46,10 @@ class elf_file {
   std::string build_id() const;   // lowercase hex, may be empty
   std::optional<debug_link> link() const;
   bool has_debug_info() const;
-  bool has_symbol_table() const;   // .symtab, not .dynsym
-  bool has_unwind_tables() const;  // .eh_frame_hdr, by which unwinders find them
+  bool has_symbol_table() const;  // .symtab, not .dynsym
+  std::span<const std::uint8_t> bytes_of(
+      std::string_view section) const;  // as they are in the file; empty: it has none
+  bool has_unwind_tables() const;       // .eh_frame_hdr, by which unwinders find them
   std::vector<address_range> executable_ranges() const;
   std::uint64_t entry_point() const;  // of a program or of the dynamic loader; 0: the kernel starts no such file
   std::uint32_t crc() const;          // of the whole file, as .gnu_debuglink counts it

@@ -29,8 +29,10 @@ std::uint32_t to_line(std::uint64_t value) {
 }  // namespace
 
 resolver::resolver(module_files files, const std::vector<std::string>& debug_paths) : files_(std::move(files)) {
-  if (files_.main) symbols_.add(*files_.main);
-  if (files_.debug) symbols_.add(*files_.debug);
+  if (files_.main && !has_symbol_table()) mini_ = mini_debug_info::open(*files_.main);
+  if (files_.main) symbols_.add(files_.main->handle());
+  if (files_.debug) symbols_.add(files_.debug->handle());
+  if (mini_) symbols_.add(mini_->handle());
   symbols_.finish();
   const auto* with_code = files_.main ? files_.main.get() : files_.debug.get();
   if (with_code == nullptr) return;
@@ -39,7 +41,8 @@ resolver::resolver(module_files files, const std::vector<std::string>& debug_pat
 }
 
 bool resolver::has_symbol_table() const {
-  return (files_.main && files_.main->has_symbol_table()) || (files_.debug && files_.debug->has_symbol_table());
+  return mini_ || (files_.main && files_.main->has_symbol_table()) ||
+         (files_.debug && files_.debug->has_symbol_table());
 }
 
 bool resolver::is_as_it_was() const {

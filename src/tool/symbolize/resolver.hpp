@@ -11,6 +11,7 @@
 
 #include "tool/symbolize/debug_files.hpp"
 #include "tool/symbolize/debug_info.hpp"
+#include "tool/symbolize/mini_debug_info.hpp"
 #include "tool/symbolize/symbol_table.hpp"
 
 namespace heapledger::symbols {
@@ -47,6 +48,7 @@ class resolver {
                     function_names& names, const receiver& receive) const;
 
   module_files files_;
+  std::unique_ptr<mini_debug_info> mini_;  // before the table that has names of it
   symbol_table symbols_;
   std::unique_ptr<debug_info> info_;
 };

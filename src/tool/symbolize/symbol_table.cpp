@@ -19,15 +19,15 @@ std::size_t leading_underscores(const char* name) {
 
 }  // namespace
 
-void symbol_table::add(const elf_file& file) {
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(file.handle(), section)) != nullptr;) {
+void symbol_table::add(Elf* file) {
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(file, section)) != nullptr;) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr) continue;
     if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) add_section(file, section, header);
   }
 }
 
-void symbol_table::add_section(const elf_file& file, Elf_Scn* section, const GElf_Shdr& header) {
+void symbol_table::add_section(Elf* file, Elf_Scn* section, const GElf_Shdr& header) {
   Elf_Data* data = elf_getdata(section, nullptr);
   if (data == nullptr || header.sh_entsize == 0) return;
   const auto count = std::min<std::uint64_t>(header.sh_size / header.sh_entsize, INT32_MAX);
@@ -41,11 +41,11 @@ void symbol_table::add_section(const elf_file& file, Elf_Scn* section, const GEl
     if (end < entry.st_value) continue;
     if (type == STT_NOTYPE || entry.st_size == 0) {
       GElf_Shdr owner;
-      if (gelf_getshdr(elf_getscn(file.handle(), entry.st_shndx), &owner) == nullptr) continue;
+      if (gelf_getshdr(elf_getscn(file, entry.st_shndx), &owner) == nullptr) continue;
       if ((owner.sh_flags & SHF_EXECINSTR) == 0 || owner.sh_addr + owner.sh_size < owner.sh_addr) continue;
       if (entry.st_size == 0) end = owner.sh_addr + owner.sh_size;
     }
-    const char* name = elf_strptr(file.handle(), header.sh_link, entry.st_name);
+    const char* name = elf_strptr(file, header.sh_link, entry.st_name);
     if (name == nullptr || *name == '\0' || end <= entry.st_value) continue;
     symbols_.push_back({entry.st_value, end, name, rank_of(GELF_ST_BIND(entry.st_info)), entry.st_size != 0});
   }

@@ -1,4 +1,4 @@
-// The function symbols of one module, from .symtab and .dynsym of its files, sorted once and then searched.
+// The function symbols of one module, from the symbol tables of its files, sorted once and then searched.
 #pragma once
 
 #include <gelf.h>
@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "tool/symbolize/elf_file.hpp"
 #include "tool/symbolize/reach_index.hpp"
 
 namespace heapledger::symbols {
@@ -14,7 +13,7 @@ namespace heapledger::symbols {
 class symbol_table {
  public:
   // Names stay in the file, which must outlive the table.
-  void add(const elf_file& file);
+  void add(Elf* file);
   void finish();
 
   bool empty() const { return symbols_.empty(); }
@@ -30,7 +29,7 @@ class symbol_table {
     std::uint8_t rank;  // lower is better
     bool sized;
   };
-  void add_section(const elf_file& file, Elf_Scn* section, const GElf_Shdr& header);
+  void add_section(Elf* file, Elf_Scn* section, const GElf_Shdr& header);
   static bool better(const symbol& a, const symbol& b);
 
   std::vector<symbol> symbols_;
