@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "symbolize_support.hpp"
+#include "tool/symbolize/elf_file.hpp"
 
 namespace heapledger::test {
 namespace {
@@ -201,6 +202,24 @@ TEST_F(symbolize_files, functions_that_were_left_in_a_stripped_program) {
   const auto summary = run(program, build_id_of(program));
   EXPECT_EQ(summary.symbols, module_symbols::functions_only);
   EXPECT_EQ(chains_of(profile_), expected);
+}
+
+TEST_F(symbolize_files, debug_information_in_an_unknown_compression_is_said) {
+  const auto program = scratch_.copy("gcc_compressed", "bin/program");
+  const auto file = symbols::elf_file::open(program);
+  ASSERT_NE(file, nullptr);
+  std::fstream bytes(program, std::ios::in | std::ios::out | std::ios::binary);
+  const auto packed = file->bytes_of(".debug_info");
+  const std::string head(packed.begin(), packed.begin() + sizeof(Elf64_Chdr));
+  std::string whole(std::istreambuf_iterator<char>(bytes), {});
+  const auto at = whole.find(head);
+  ASSERT_NE(at, std::string::npos);
+  bytes.clear();
+  bytes.seekp(static_cast<std::streamoff>(at)).put(99);  // the type of compression
+  bytes.close();
+  const auto summary = run(program, "");
+  EXPECT_EQ(summary.with_lines, 0u);
+  EXPECT_NE(summary.advice.find("cannot be read"), std::string::npos) << summary.advice;
 }
 
 TEST_F(symbolize_files, missing_dwz_file_is_said) {

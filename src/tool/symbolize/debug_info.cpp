@@ -30,6 +30,7 @@ std::unique_ptr<debug_info> debug_info::open(const elf_file& file, const std::ve
   if (!info->dwarf_) return nullptr;
   info->add_alternate(file, debug_paths);
   info->index_units(file, executable);
+  if (info->units_.empty() && !info->alternate_missing_) return nullptr;
   return info;
 }
 

@@ -45,6 +45,10 @@ bool resolver::has_symbol_table() const {
          (files_.debug && files_.debug->has_symbol_table());
 }
 
+bool resolver::has_unreadable_debug_info() const {
+  return !info_ && ((files_.main && files_.main->has_debug_info()) || (files_.debug && files_.debug->has_debug_info()));
+}
+
 bool resolver::is_as_it_was() const {
   return (!files_.main || files_.main->is_as_it_was()) && (!files_.debug || files_.debug->is_as_it_was()) &&
          (!info_ || info_->alternate_is_as_it_was());

@@ -30,6 +30,7 @@ class resolver {
 
   bool has_file() const { return files_.main || files_.debug; }
   bool has_debug_info() const { return info_ != nullptr; }
+  bool has_unreadable_debug_info() const;
   bool has_symbol_table() const;  // a full one: .dynsym alone names only what is exported
   bool has_symbols() const { return !symbols_.empty(); }
   bool alternate_missing() const { return info_ != nullptr && info_->alternate_missing(); }
