@@ -88,6 +88,16 @@ class Allocators(ledger.Case):
         self.assert_sums(r)
         self.assertEqual(r["errors"], [])
 
+    def test_operators_of_a_library(self):
+        """Which the program is linked with, or which a program without operators opens; bound within it, or not."""
+        for kind in ("global", "symbolic"):
+            for command in ([ledger.program(f"arena_operators_client_{kind}")],
+                            [ledger.program("opens_plugin"), ledger.program(f"arena_operators_{kind}.so")]):
+                with self.subTest(command=command):
+                    done = self.assert_same(command, processes=1)
+                    self.assertEqual(done.status, 0, done)
+                    self.assertEqual(done.report["errors"], [])
+
     def test_own_malloc(self):
         self.assert_same([ledger.program("own_malloc")])
 

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "probe/base/attributes.hpp"
+#include "probe/hook/operators.hpp"
 #include "probe/hook/own_copies.hpp"
 #include "probe/loader/image.hpp"
 
@@ -113,12 +114,6 @@ exchange_turn turn_of(name_kind kind) {
   return allocates ? exchange_turn::allocates : exchange_turn::never;
 }
 
-bool is_library_of_cxx(const link_map& map) {
-  const char* const slash = std::strrchr(map.l_name, '/');
-  const char* const file = slash != nullptr ? slash + 1 : map.l_name;
-  return std::strncmp(file, "libstdc++.", 10) == 0 || std::strncmp(file, "libc++", 6) == 0;
-}
-
 bool is_libc(const link_map& map) {
   const char* const soname = image(map).soname();
   return soname != nullptr && std::strcmp(soname, "libc.so.6") == 0;
@@ -155,14 +150,6 @@ loader_scope& scope_of_program() {
 
 void* late_next(const char* name) {
   return scope.next(name);
-}
-
-bool is_replaced(const char* name, void* allocator) {
-  if (image(*program_map()).definition(name) != nullptr) return true;
-  const void* const found = scope.next(name);
-  if (found == nullptr) return false;
-  const link_map* const in = scope.holder(found);
-  return in == nullptr || (!is_library_of_cxx(*in) && in != scope.holder(allocator));
 }
 
 bool program_allocates_itself() {

@@ -14,9 +14,6 @@ void be_late();  // from now on; with the loader's lock held, as it is when a li
 // With that lock held: as it is now.
 loader_scope& scope_of_program();
 void* late_next(const char* name);
-// The program, or a library that is not the C++ library and not the allocator, defines this operator: then the others
-// must build on it.
-bool is_replaced(const char* name, void* allocator);
 // The program itself defines a function of the C allocator.
 bool program_allocates_itself();
 

@@ -15,59 +15,84 @@ namespace {
 constexpr auto single = block_kind::from_new;
 constexpr auto array = block_kind::from_new_array;
 
-template <class Function>
-Function* behind(const char* name, const void* caller) {
+// One of the operators, and what stands behind ours once that is known for good.
+struct hooked_operator {
+  const char* name;
+  void* found;
+};
+
+void* looked_up(const char* name, const void* caller) {
   void* const found = next_symbol(name, caller);
   if (found == nullptr) std::abort();  // nobody could have called us: no C++ library
-  return reinterpret_cast<Function*>(found);
+  return found;
+}
+
+void* behind(hooked_operator& of, const void* caller) {
+  void* found = __atomic_load_n(&of.found, __ATOMIC_RELAXED);
+  if (found != nullptr) return found;
+  found = looked_up(of.name, caller);
+  if (operators_stay()) __atomic_store_n(&of.found, found, __ATOMIC_RELAXED);
+  return found;
 }
 
 // Out of memory: the library's own operator new knows the new-handler and how to throw. If its handler made room, the
 // block was booked as malloc's, and becomes what it is. The form for arrays goes on to the other one, often by a jump:
 // then we would be the caller.
 template <class... Arguments>
-HL_COLD void* ask_library(const char* name, const char* of_one, block_kind kind, const void* caller,
+HL_COLD void* ask_library(hooked_operator& of, const char* of_one, block_kind kind, const void* caller,
                           Arguments... arguments) {
-  if (next.cxx_direct) name = of_one;
-  void* block = behind<void*(Arguments...)>(name, caller)(arguments...);
-  if (block != nullptr && next.cxx_direct) change_kind(block, kind);
+  const bool direct = next.cxx_direct;
+  void* const found = direct ? looked_up(of_one, caller) : behind(of, caller);
+  void* const block = reinterpret_cast<void* (*)(Arguments...)>(found)(arguments...);
+  if (block != nullptr && direct) change_kind(block, kind);
   return block;
 }
 
 // Unless it is that there is nothing to free.
-template <class... Arguments>
-HL_COLD void pass_delete(const char* name, const void* caller, Arguments... arguments) {
-  if (next.cxx_direct) return;
-  behind<void(Arguments...)>(name, caller)(arguments...);
+template <block_kind Kind, class... Arguments>
+HL_COLD void pass_delete(hooked_operator& of, const void* caller, void* block, Arguments... arguments) {
+  if (take_operators_over_for(caller) || next.cxx_direct) {
+    if (block != nullptr) free_block<Kind>(block);
+  } else {
+    reinterpret_cast<void (*)(void*, Arguments...)>(behind(of, caller))(block, arguments...);
+  }
 }
 
-HL_HOT void* fresh(std::size_t bytes, std::size_t alignment, const aligned_event& event) {
-  if (HL_UNLIKELY(!next.cxx_direct)) return nullptr;
+HL_COLD void* allocate_after_all(const void* caller, std::size_t bytes) {
+  return take_operators_over_for(caller) ? allocate_tagged(next.operator_new, bytes) : nullptr;
+}
+
+HL_HOT void* fresh(std::size_t bytes, std::size_t alignment, const void* caller, const aligned_event& event) {
+  if (HL_UNLIKELY(!next.cxx_direct) && !take_operators_over_for(caller)) return nullptr;
   return event.block(next.memalign(alignment, with_tag(bytes)), bytes);
 }
 
 }  // namespace
 
-#define HL_NEW(symbol, of_one, kind, throws, parameters, ...)                               \
-  HL_EXPORT void* symbol parameters {                                                       \
-    void* block = allocate_tagged(next.operator_new, bytes);                                \
-    if (HL_UNLIKELY(block == nullptr))                                                      \
-      return ask_library(#symbol, #of_one, kind, __builtin_return_address(0), __VA_ARGS__); \
-    return book_block<kind, throws>(block, bytes, HL_CALLER());                             \
+#define HL_NEW(symbol, of_one, kind, throws, parameters, ...)                                          \
+  static constinit hooked_operator of_##symbol{#symbol, nullptr};                                      \
+  HL_EXPORT void* symbol parameters {                                                                  \
+    void* block = allocate_tagged(next.operator_new, bytes);                                           \
+    if (HL_UNLIKELY(block == nullptr)) block = allocate_after_all(__builtin_return_address(0), bytes); \
+    if (HL_UNLIKELY(block == nullptr))                                                                 \
+      return ask_library(of_##symbol, #of_one, kind, __builtin_return_address(0), __VA_ARGS__);        \
+    return book_block<kind, throws>(block, bytes, HL_CALLER());                                        \
   }
-#define HL_NEW_ALIGNED(symbol, of_one, kind, throws, parameters, ...)                       \
-  HL_EXPORT void* symbol parameters {                                                       \
-    const aligned_event event(align);                                                       \
-    void* block = fresh(bytes, align, event);                                               \
-    if (HL_UNLIKELY(block == nullptr))                                                      \
-      return ask_library(#symbol, #of_one, kind, __builtin_return_address(0), __VA_ARGS__); \
-    return book_block<kind, throws>(block, bytes, HL_CALLER());                             \
+#define HL_NEW_ALIGNED(symbol, of_one, kind, throws, parameters, ...)                           \
+  static constinit hooked_operator of_##symbol{#symbol, nullptr};                               \
+  HL_EXPORT void* symbol parameters {                                                           \
+    const aligned_event event(align);                                                           \
+    void* block = fresh(bytes, align, __builtin_return_address(0), event);                      \
+    if (HL_UNLIKELY(block == nullptr))                                                          \
+      return ask_library(of_##symbol, #of_one, kind, __builtin_return_address(0), __VA_ARGS__); \
+    return book_block<kind, throws>(block, bytes, HL_CALLER());                                 \
   }
-#define HL_DELETE(symbol, kind, parameters, ...)                                  \
-  HL_EXPORT void symbol parameters {                                              \
-    if (HL_UNLIKELY(reinterpret_cast<std::uintptr_t>(block) < next.deletes_from)) \
-      return pass_delete(#symbol, __builtin_return_address(0), __VA_ARGS__);      \
-    free_block<kind>(block);                                                      \
+#define HL_DELETE(symbol, kind, parameters, ...)                                       \
+  static constinit hooked_operator of_##symbol{#symbol, nullptr};                      \
+  HL_EXPORT void symbol parameters {                                                   \
+    if (HL_UNLIKELY(reinterpret_cast<std::uintptr_t>(block) < next.deletes_from))      \
+      return pass_delete<kind>(of_##symbol, __builtin_return_address(0), __VA_ARGS__); \
+    free_block<kind>(block);                                                           \
   }
 
 using nothrow = const void*;

@@ -8,6 +8,7 @@
 #include "probe/base/attributes.hpp"
 #include "probe/hook/block.hpp"
 #include "probe/hook/late.hpp"
+#include "probe/hook/operators.hpp"
 #include "probe/hook/process.hpp"
 #include "probe/loader/nearest.hpp"
 
@@ -112,22 +113,15 @@ void* behind_if_any(const char* name) {
   return own != nullptr ? defined_from(own->l_next, name) : nullptr;
 }
 
-// Whether a name means our definition to the program. Its address, taken here, would be the program's own.
-bool ours(const char* name) {
-  dl_find_object probe;
-  const void* found = dlsym(RTLD_DEFAULT, name);
-  return _dl_find_object(&bootstrap_used, &probe) == 0 && found >= probe.dlfo_map_start && found < probe.dlfo_map_end;
+// Deletes first: who finds them so has a block that may be deleted.
+void take_operators_over(next_allocator& with) {
+  __atomic_store_n(&with.deletes_from, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&with.cxx_direct, true, __ATOMIC_RELEASE);
+  __atomic_store_n(&with.operator_new, with.malloc, __ATOMIC_RELEASE);
 }
 
-// The forms that every other form falls back to, by the standard. A program that replaces one of them expects the
-// others to call it.
-bool no_operator_replaced(const next_allocator& with) {
-  constexpr const char* names[] = {"_Znwm",   "_Znam",  "_ZnwmRKSt9nothrow_t",  "_ZnwmSt11align_val_t", "_ZdlPv",
-                                   "_ZdlPvm", "_ZdaPv", "_ZdlPvSt11align_val_t"};
-  for (const char* name : names)
-    if (is_late() ? is_replaced(name, reinterpret_cast<void*>(with.malloc)) : !ours(name)) return false;
-  return true;
-}
+constinit bool operators_may_come = false;
+constinit bool operators_are_replaced = false;  // by what is there from the start, and stays
 
 constinit std::uint64_t allocator_start = 0;
 constinit std::uint64_t allocator_bytes = 0;
@@ -162,10 +156,10 @@ bool find_next_allocator() {
       found.memalign == nullptr || found.aligned_alloc == nullptr || found.posix_memalign == nullptr ||
       found.usable_size == nullptr)
     return false;
-  if (found.cxx_direct = no_operator_replaced(found); found.cxx_direct) {
-    found.operator_new = found.malloc;
-    found.deletes_from = 1;
-  }
+  const auto operators = find_operators(reinterpret_cast<const void*>(found.malloc));
+  if (operators == operators_behind::of_library) take_operators_over(found);
+  operators_may_come = operators == operators_behind::none;
+  operators_are_replaced = operators == operators_behind::replaced && !is_late();
   if (may_be_glibc(found)) {
     sizes_behind = found.usable_size;
     found.usable_size = first_size;
@@ -175,6 +169,19 @@ bool find_next_allocator() {
   next = found;
   find_allocator_code();
   return true;
+}
+
+HL_COLD bool take_operators_over_for(const void* caller) {
+  if (!__atomic_load_n(&operators_may_come, __ATOMIC_RELAXED)) return false;
+  const auto operators = find_operators_of(caller, reinterpret_cast<const void*>(next.malloc));
+  const bool is_library = operators == operators_behind::of_library;
+  if (is_library) take_operators_over(next);
+  __atomic_store_n(&operators_may_come, false, __ATOMIC_RELAXED);
+  return is_library;
+}
+
+bool operators_stay() {
+  return operators_are_replaced;
 }
 
 bool in_next_allocator(std::uint64_t address) {

@@ -18,7 +18,7 @@ struct next_allocator {
   int (*posix_memalign)(void**, std::size_t, std::size_t);
   std::size_t (*usable_size)(void*);
   bool glibc;       // chunk sizes can be read in front of the block; not known until `usable_size` was asked once
-  bool cxx_direct;  // nobody else defines operator new or delete: ours need not go through theirs
+  bool cxx_direct;  // operators new and delete are the C++ library's: ours need not go through them
   // The same in the form that the fast paths ask: malloc, or what gives nothing; and where the blocks begin that our
   // operator delete frees itself, which nullptr never is.
   void* (*operator_new)(std::size_t);
@@ -37,6 +37,12 @@ template <class Function>
 void look_up_next(Function*& out, const char* name) {
   out = reinterpret_cast<Function*>(next_definition(name));
 }
+
+// A C program has no operators until a plugin brings them: whose they are is asked when one is meant for the first
+// time. True: from now on ours allocate by themselves.
+bool take_operators_over_for(const void* caller);
+// What stands behind ours was there at the program's start.
+bool operators_stay();
 
 // Whether code at this address is that of an allocator which is not the C library's: what it maps is for its blocks.
 bool in_next_allocator(std::uint64_t address);

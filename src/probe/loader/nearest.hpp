@@ -4,9 +4,9 @@
 
 namespace heapledger::probe {
 
-// What a name means to a module that was loaded for its own sake, where the global scope has nothing by it: what it
-// defines itself, or what it needs defines, the nearest first, or any other module; nullptr: nothing. Nobody loads or
-// unloads meanwhile.
+// What a name means to a module that was loaded for its own sake, or for that of another one, where the global scope
+// has nothing by it: what that one defines itself, or what it needs defines, the nearest first, or any other module;
+// nullptr: nothing. Nobody loads or unloads meanwhile.
 //
 // dlsym cannot be asked: of a module that is only needed by one that was opened the loader has no list, and reads where
 // none is.
