@@ -40,6 +40,20 @@ class Process(ledger.Case):
                 refused = self.profile(command, env=ledger.plain_environment({"SAY_REFUSED": "1"}))
                 self.assertEqual((refused.status, refused.out), (0, done.out + b"refused: bad_alloc, 3 handled\n"), refused)
 
+    def test_system_calls_that_are_refused(self):
+        """By death, or with an answer of the program's; and all is counted that comes later."""
+        for how in ("trap", "kill", "child"):
+            command = [ledger.program("sandboxed"), how]
+            if ledger.execute(command).status == 77:
+                self.skipTest("this kernel, or its sandbox, installs no filters")
+            for options in ((), ("--leaks",)):
+                with self.subTest(how=how, options=options):
+                    done = self.assert_same(command, *options, processes=2 if how == "child" else 1)
+                    self.assertEqual(done.status, 0, done)
+                    inside = [s for r in done.reports for s in r["stacks"] if "site_inside" in ledger.functions(s)]
+                    self.assertEqual(ledger.total(inside, "allocations"), 5 * 2001)
+                    self.assertEqual(ledger.total(inside, "live_bytes"), 0)
+
     def test_environment_that_the_kernel_keeps(self):
         """What /proc/PID/environ shows, to the last byte: with our privileges and without, and in children too."""
         show = ["cat", "/proc/self/environ"]

@@ -4,6 +4,7 @@
 #include "probe/account/watch_view.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
+#include "probe/base/sandbox.hpp"
 
 namespace heapledger::probe {
 
@@ -119,7 +120,7 @@ void release_books(books* own) {
 }
 
 void refresh_thread_name(wire::thread& thread) {
-  sys::call(__NR_prctl, prctl_get_name, sys::word(thread.name));
+  if (!calls_may_be_refused) sys::call(__NR_prctl, prctl_get_name, sys::word(thread.name));
 }
 
 std::uint32_t open_thread_record() {

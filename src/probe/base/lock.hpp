@@ -1,15 +1,17 @@
-// A lock for the slow paths. Every signal is blocked while it is held: a handler that allocates must never meet a lock
-// held by the thread it interrupted, nor leave one behind by longjmp.
+// A lock for the slow paths. Signals are blocked while it is held: a handler that allocates must never meet a lock
+// held by the thread it interrupted, nor leave one behind by longjmp. All but the one by which a sandbox answers a
+// system call that it refuses: blocked, it ends the program.
 #pragma once
 
 #include "probe/base/syscalls.hpp"
 
 namespace heapledger::probe {
 
+constexpr std::uint64_t blocked_signals = ~(std::uint64_t{1} << (31 /* SIGSYS */ - 1));
+
 struct signals_blocked {
   signals_blocked() {
-    const std::uint64_t all = ~std::uint64_t{0};
-    sys::call(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, sys::word(&all), sys::word(&before_), 8);
+    sys::call(__NR_rt_sigprocmask, 0 /* SIG_BLOCK */, sys::word(&blocked_signals), sys::word(&before_), 8);
   }
   ~signals_blocked() { sys::call(__NR_rt_sigprocmask, 2, sys::word(&before_), 0, 8); }
   signals_blocked(const signals_blocked&) = delete;

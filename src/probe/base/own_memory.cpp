@@ -5,6 +5,7 @@
 
 #include "probe/base/address_space.hpp"
 #include "probe/base/lock.hpp"
+#include "probe/base/sandbox.hpp"
 #include "probe/base/syscalls.hpp"
 
 namespace heapledger::probe {
@@ -31,7 +32,7 @@ void* own_map(std::size_t bytes) {
     return nullptr;
   }
   static constexpr char name[] = "heapledger";
-  sys::call(__NR_prctl, prctl_set_vma, 0, sys::word(map), bytes, sys::word(name));
+  if (!calls_may_be_refused) sys::call(__NR_prctl, prctl_set_vma, 0, sys::word(map), bytes, sys::word(name));
   sys::madvise(map, bytes, MADV_DONTDUMP);
   __atomic_add_fetch(&mapped_bytes, bytes, __ATOMIC_RELAXED);
   return map;

@@ -18,6 +18,7 @@ constexpr auto array = block_kind::from_new_array;
 // One of the operators, and what stands behind ours once that is known for good.
 struct hooked_operator {
   const char* name;
+  const char* of_one;  // what the form for arrays goes on to; nullptr: that of a delete
   void* found;
 };
 
@@ -38,13 +39,17 @@ void* behind(hooked_operator& of, const void* caller) {
 // Out of memory: the library's own operator new knows the new-handler and how to throw. If its handler made room, the
 // block was booked as malloc's, and becomes what it is. The form for arrays goes on to the other one, often by a jump:
 // then we would be the caller.
-template <class... Arguments>
-HL_COLD void* ask_library(hooked_operator& of, const char* of_one, block_kind kind, const void* caller,
-                          Arguments... arguments) {
+template <block_kind Kind, bool Throws, class... Arguments>
+HL_COLD void* ask_library(hooked_operator& of, std::uint64_t pc, std::uint64_t rsp, std::uint64_t rbp,
+                          std::size_t bytes, Arguments... arguments) {
+  const auto* const place = reinterpret_cast<const void*>(pc);
+  if (take_operators_over_for(place))  // not those that align: they have asked
+    if (void* const block = allocate_tagged(next.operator_new, bytes); block != nullptr)
+      return book_block<Kind, Throws>(block, bytes, {pc, rsp, rbp});
   const bool direct = next.cxx_direct;
-  void* const found = direct ? looked_up(of_one, caller) : behind(of, caller);
-  void* const block = reinterpret_cast<void* (*)(Arguments...)>(found)(arguments...);
-  if (block != nullptr && direct) change_kind(block, kind);
+  void* const found = direct ? looked_up(of.of_one, place) : behind(of, place);
+  void* const block = reinterpret_cast<void* (*)(std::size_t, Arguments...)>(found)(bytes, arguments...);
+  if (block != nullptr && direct) change_kind(block, Kind);
   return block;
 }
 
@@ -58,10 +63,6 @@ HL_COLD void pass_delete(hooked_operator& of, const void* caller, void* block, A
   }
 }
 
-HL_COLD void* allocate_after_all(const void* caller, std::size_t bytes) {
-  return take_operators_over_for(caller) ? allocate_tagged(next.operator_new, bytes) : nullptr;
-}
-
 HL_HOT void* fresh(std::size_t bytes, std::size_t alignment, const void* caller, const aligned_event& event) {
   if (HL_UNLIKELY(!next.cxx_direct) && !take_operators_over_for(caller)) return nullptr;
   return event.block(next.memalign(alignment, with_tag(bytes)), bytes);
@@ -69,26 +70,29 @@ HL_HOT void* fresh(std::size_t bytes, std::size_t alignment, const void* caller,
 
 }  // namespace
 
-#define HL_NEW(symbol, of_one, kind, throws, parameters, ...)                                          \
-  static constinit hooked_operator of_##symbol{#symbol, nullptr};                                      \
-  HL_EXPORT void* symbol parameters {                                                                  \
-    void* block = allocate_tagged(next.operator_new, bytes);                                           \
-    if (HL_UNLIKELY(block == nullptr)) block = allocate_after_all(__builtin_return_address(0), bytes); \
-    if (HL_UNLIKELY(block == nullptr))                                                                 \
-      return ask_library(of_##symbol, #of_one, kind, __builtin_return_address(0), __VA_ARGS__);        \
-    return book_block<kind, throws>(block, bytes, HL_CALLER());                                        \
+#define HL_NEW(symbol, of_one, kind, throws, parameters, ...)                                        \
+  static constinit hooked_operator of_##symbol{#symbol, #of_one, nullptr};                           \
+  HL_EXPORT void* symbol parameters {                                                                \
+    void* block = allocate_tagged(next.operator_new, bytes);                                         \
+    if (HL_UNLIKELY(block == nullptr)) {                                                             \
+      const frame_state caller = HL_CALLER();                                                        \
+      return ask_library<kind, throws>(of_##symbol, caller.pc, caller.rsp, caller.rbp, __VA_ARGS__); \
+    }                                                                                                \
+    return book_block<kind, throws>(block, bytes, HL_CALLER());                                      \
   }
-#define HL_NEW_ALIGNED(symbol, of_one, kind, throws, parameters, ...)                           \
-  static constinit hooked_operator of_##symbol{#symbol, nullptr};                               \
-  HL_EXPORT void* symbol parameters {                                                           \
-    const aligned_event event(align);                                                           \
-    void* block = fresh(bytes, align, __builtin_return_address(0), event);                      \
-    if (HL_UNLIKELY(block == nullptr))                                                          \
-      return ask_library(of_##symbol, #of_one, kind, __builtin_return_address(0), __VA_ARGS__); \
-    return book_block<kind, throws>(block, bytes, HL_CALLER());                                 \
+#define HL_NEW_ALIGNED(symbol, of_one, kind, throws, parameters, ...)                                \
+  static constinit hooked_operator of_##symbol{#symbol, #of_one, nullptr};                           \
+  HL_EXPORT void* symbol parameters {                                                                \
+    const aligned_event event(align);                                                                \
+    void* block = fresh(bytes, align, __builtin_return_address(0), event);                           \
+    if (HL_UNLIKELY(block == nullptr)) {                                                             \
+      const frame_state caller = HL_CALLER();                                                        \
+      return ask_library<kind, throws>(of_##symbol, caller.pc, caller.rsp, caller.rbp, __VA_ARGS__); \
+    }                                                                                                \
+    return book_block<kind, throws>(block, bytes, HL_CALLER());                                      \
   }
 #define HL_DELETE(symbol, kind, parameters, ...)                                       \
-  static constinit hooked_operator of_##symbol{#symbol, nullptr};                      \
+  static constinit hooked_operator of_##symbol{#symbol, nullptr, nullptr};             \
   HL_EXPORT void symbol parameters {                                                   \
     if (HL_UNLIKELY(reinterpret_cast<std::uintptr_t>(block) < next.deletes_from))      \
       return pass_delete<kind>(of_##symbol, __builtin_return_address(0), __VA_ARGS__); \

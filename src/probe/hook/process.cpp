@@ -32,6 +32,7 @@
 #include "probe/hook/options.hpp"
 #include "probe/hook/own_copies.hpp"
 #include "probe/hook/process_age.hpp"
+#include "probe/hook/sandbox.hpp"
 #include "probe/hook/self_check.hpp"
 #include "probe/hook/shown_environment.hpp"
 #include "probe/hook/thread_books.hpp"
@@ -327,6 +328,7 @@ namespace {
   start_exec();
   start_exit();
   start_limits();
+  start_sandbox();
   look_up_copiers();
   if (now() == stage::waiting) return;  // the environment is the program's own
   start_environment(chosen.follow);

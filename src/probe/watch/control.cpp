@@ -1,11 +1,13 @@
 // Heeding the tool: start and stop, and arming what it wants armed, a bounded part of it at each event.
 #include "probe/watch/control.hpp"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #include "probe/account/books.hpp"
 #include "probe/account/watch_view.hpp"
 #include "probe/base/lock.hpp"
+#include "probe/base/sandbox.hpp"
 #include "probe/base/syscalls.hpp"
 
 namespace heapledger::probe {
@@ -34,7 +36,10 @@ bool start() {
   if (__atomic_load_n(&watch_forks, __ATOMIC_SEQ_CST) != 0) return false;
   watch_trouble trouble{wire::watch_obstacle::no_fork_handler, 0};
   std::uint32_t limit = 0;
-  if (watch_survives_forks) trouble = reserve_window(limit);
+  if (calls_may_be_refused)
+    trouble = {wire::watch_obstacle::no_memfd, EPERM};
+  else if (watch_survives_forks)
+    trouble = reserve_window(limit);
   if (trouble.obstacle == wire::watch_obstacle::none) trouble = try_arena();
   answer.slot_limit = limit < segment.watch_slots.capacity ? limit : segment.watch_slots.capacity;
   answer.base = window.bytes != 0 ? window.base : 0;

@@ -16,9 +16,8 @@ namespace {
 constinit std::uint64_t mask_before = 0;  // under the lock
 
 void hold() {
-  const std::uint64_t all = ~std::uint64_t{0};
   std::uint64_t before = 0;
-  sys::call(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, sys::word(&all), sys::word(&before), 8);
+  sys::call(__NR_rt_sigprocmask, 0 /* SIG_BLOCK */, sys::word(&blocked_signals), sys::word(&before), 8);
   while (__atomic_exchange_n(&watch_lock, 2u, __ATOMIC_ACQUIRE) != 0)
     sys::call(__NR_futex, sys::word(&watch_lock), 128 /* FUTEX_WAIT_PRIVATE */, 2);
   mask_before = before;
