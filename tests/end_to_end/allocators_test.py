@@ -52,8 +52,14 @@ class Allocators(ledger.Case):
 
     def test_sizes_that_come_late(self):
         """tcmalloc answers 0 of every block until its constructor has run; by then libraries' constructors have."""
-        done = self.assert_same([ledger.program("early_blocks")], env={"LD_PRELOAD": ledger.program("late_sizes.so")},
-                                processes=1)
+        self.early_blocks("late_sizes.so")
+
+    def test_no_sizes(self):
+        """libc's malloc_usable_size says nothing of the blocks of an allocator that has none."""
+        self.early_blocks("sizeless.so")
+
+    def early_blocks(self, allocator):
+        done = self.assert_same([ledger.program("early_blocks")], env={"LD_PRELOAD": ledger.program(allocator)}, processes=1)
         self.assertEqual(done.status, 0, done)
         r = done.report
         self.assertEqual(r["errors"], [])

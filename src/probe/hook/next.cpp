@@ -99,6 +99,11 @@ std::size_t first_size(void* block) {
   return sizes_behind(block);
 }
 
+// An allocator without malloc_usable_size: libc's would read what is in front of a block as glibc's own.
+std::size_t no_size(void*) {
+  return 0;
+}
+
 // tcmalloc allocates when it is first asked, which would have us ask again: so now, while nothing is booked.
 void settle_usable_size(const next_allocator& with) {
   void* const block = with.malloc(1);
@@ -160,7 +165,9 @@ bool find_next_allocator() {
   if (operators == operators_behind::of_library) take_operators_over(found);
   operators_may_come = operators == operators_behind::none;
   operators_are_replaced = operators == operators_behind::replaced && !is_late();
-  if (may_be_glibc(found)) {
+  if (!in_one_object(reinterpret_cast<void*>(found.usable_size), reinterpret_cast<void*>(found.malloc))) {
+    found.usable_size = no_size;
+  } else if (may_be_glibc(found)) {
     sizes_behind = found.usable_size;
     found.usable_size = first_size;
   } else {
