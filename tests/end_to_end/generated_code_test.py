@@ -18,6 +18,7 @@ EXEC_FUNCTIONS = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "ex
                   "posix_spawnp", "system", "popen", "_Fork"}
 EXIT_FUNCTIONS = {"_exit", "_Exit"}
 SANDBOX_FUNCTIONS = {"prctl"}
+LOCKING_FUNCTIONS = {"mlockall"}
 ENVIRONMENT_FUNCTIONS = {"setenv", "unsetenv", "putenv", "clearenv"}
 LIMIT_FUNCTIONS = {f"{name}{bits}" for name in ("getrlimit", "setrlimit", "prlimit") for bits in ("", "64")}
 FRAME_FUNCTIONS = {"__register_frame", "__deregister_frame"}
@@ -45,7 +46,8 @@ class GeneratedCode(unittest.TestCase):
         others = {name for name in names if not OPERATORS.match(name)}
         ours = {name for name in others if name.startswith("heapledger_")}
         self.assertEqual(others - ours, C_FUNCTIONS | EXEC_FUNCTIONS | EXIT_FUNCTIONS | ENVIRONMENT_FUNCTIONS |
-                         FRAME_FUNCTIONS | LIMIT_FUNCTIONS | MAPPING_FUNCTIONS | SANDBOX_FUNCTIONS)
+                         FRAME_FUNCTIONS | LIMIT_FUNCTIONS | MAPPING_FUNCTIONS | SANDBOX_FUNCTIONS |
+                         LOCKING_FUNCTIONS)
         self.assertEqual(ours - ATTACH_FUNCTIONS, self.declared(), "what the headers declare")
         self.assertLessEqual(ATTACH_FUNCTIONS, ours)
         self.assertEqual(len(names - others), 20, "operators new and delete")

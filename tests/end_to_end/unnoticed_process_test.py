@@ -40,6 +40,13 @@ class Process(ledger.Case):
                 refused = self.profile(command, env=ledger.plain_environment({"SAY_REFUSED": "1"}))
                 self.assertEqual((refused.status, refused.out), (0, done.out + b"refused: bad_alloc, 3 handled\n"), refused)
 
+    def test_locked_memory(self):
+        """The segment's address space is neither memory then, nor counted where locked memory is limited."""
+        for mebibytes in (0, 1, 7):
+            with self.subTest(mebibytes=mebibytes):
+                self.assert_same([ledger.program("locks_memory"), str(mebibytes), "0" if os.getuid() else "65534"], processes=2)
+        self.assert_same([ledger.program("locks_memory")], processes=2)
+
     def test_system_calls_that_are_refused(self):
         """By death, or with an answer of the program's; and all is counted that comes later."""
         for how in ("trap", "kill", "child"):

@@ -88,6 +88,7 @@ constexpr hooked_name hooked[] = {
     {"putenv", name_kind::other},
     {"clearenv", name_kind::other},
     {"prctl", name_kind::other},
+    {"mlockall", name_kind::other},
     {"getrlimit", name_kind::other},
     {"getrlimit64", name_kind::other},
     {"setrlimit", name_kind::other},

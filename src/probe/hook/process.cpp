@@ -26,6 +26,7 @@
 #include "probe/hook/late_books.hpp"
 #include "probe/hook/lifetime.hpp"
 #include "probe/hook/limits.hpp"
+#include "probe/hook/locked_memory.hpp"
 #include "probe/hook/mapping.hpp"
 #include "probe/hook/marker_api.hpp"
 #include "probe/hook/next.hpp"
@@ -329,6 +330,7 @@ namespace {
   start_exit();
   start_limits();
   start_sandbox();
+  start_locked_memory();
   look_up_copiers();
   if (now() == stage::waiting) return;  // the environment is the program's own
   start_environment(chosen.follow);

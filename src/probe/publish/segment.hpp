@@ -71,6 +71,11 @@ void drop_segment();
 // In a forked child, before it creates its own. The parent's is not written any more; but its addresses stay, for this
 // thread may go on with an event of the parent's, in which a handler has forked.
 void leave_parents_segment();
+struct left_segment {
+  void* start;
+  std::size_t bytes;
+};
+HL_INTERNAL extern left_segment former_segment;
 // Where it is known to do so, at once: what that event reads there is what it was.
 void keep_segment_apart();
 

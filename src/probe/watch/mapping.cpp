@@ -7,6 +7,7 @@
 
 #include "probe/base/address_space.hpp"
 #include "probe/base/syscalls.hpp"
+#include "probe/base/unlocked_map.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -24,22 +25,9 @@ long map_at(std::uint64_t at, std::uint64_t bytes, int flags, int fd) {
   return sys::call(__NR_mmap, at, bytes, PROT_NONE, flags | MAP_NORESERVE, static_cast<std::uint64_t>(fd), 0);
 }
 
-bool failed(long result) {
-  return result < 0 && result > -4096;
-}
-
-// Where mlockall asked for it, a new mapping is filled at once: this one holds 256 MiB of nothing. Without access it is
-// not, and then it is unlocked.
-long map_unlocked(std::uint64_t at, std::uint64_t bytes, int flags, int fd) {
-  const long map = map_at(at, bytes, flags, fd);
-  if (failed(map)) return map;
-  const auto start = static_cast<std::uint64_t>(map);
-  sys::call(__NR_munlock, start, bytes);
-  if (const long result = sys::call(__NR_mprotect, start, bytes, PROT_READ | PROT_WRITE); result != 0) {
-    if ((flags & MAP_FIXED) == 0) sys::call(__NR_munmap, start, bytes);
-    return result;
-  }
-  sys::call(__NR_madvise, start, bytes, MADV_NOHUGEPAGE);
+long map_small_pages(std::uint64_t at, std::uint64_t bytes, int flags, int fd) {
+  const long map = map_unlocked(at, bytes, flags, fd);
+  if (!is_error(map)) sys::call(__NR_madvise, static_cast<std::uint64_t>(map), bytes, MADV_NOHUGEPAGE);
   return map;
 }
 
@@ -60,7 +48,7 @@ std::uint64_t reserve_slots(std::uint64_t slots) {
   const std::uint64_t bytes = slots * step;
   hold(bytes + step, 0);
   const long map = map_at(0, bytes + step, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-  if (failed(map)) {
+  if (is_error(map)) {
     let_go(bytes + step, 0);
     return 0;
   }
@@ -94,11 +82,11 @@ watch_trouble map_arena(char* at, std::uint64_t slots, char*& private_view) {
   hold(bytes, bytes);
   long result = sys::ftruncate(file, bytes);
   long view = no_memory;
-  if (result == 0) result = view = map_unlocked(0, bytes, MAP_PRIVATE, file);
-  if (!failed(result)) result = map_unlocked(sys::word(at), bytes, MAP_SHARED | MAP_FIXED, file);
+  if (result == 0) result = view = map_small_pages(0, bytes, MAP_PRIVATE, file);
+  if (!is_error(result)) result = map_small_pages(sys::word(at), bytes, MAP_SHARED | MAP_FIXED, file);
   sys::close(file);
   watch_trouble trouble{};
-  if (failed(result))
+  if (is_error(result))
     trouble = {wire::watch_obstacle::no_address_room, static_cast<int>(-result)};
   else if (const long kept_out = sys::madvise(at, bytes, MADV_DONTFORK); kept_out != 0)
     trouble = {wire::watch_obstacle::no_fork_handler, static_cast<int>(-kept_out)};
@@ -107,7 +95,7 @@ watch_trouble map_arena(char* at, std::uint64_t slots, char*& private_view) {
   if (trouble.obstacle == wire::watch_obstacle::none) {
     private_view = reinterpret_cast<char*>(view);
   } else {
-    if (!failed(view)) sys::call(__NR_munmap, static_cast<std::uint64_t>(view), bytes);
+    if (!is_error(view)) sys::call(__NR_munmap, static_cast<std::uint64_t>(view), bytes);
     let_go(bytes, bytes);
     reserve_again(at, slots, reservation::over);
   }
@@ -123,7 +111,8 @@ void unmap_view(char* private_view, std::uint64_t slots) {
 bool move_view(char* private_view, char* over, std::uint64_t slots) {
   constexpr int may_move_to = 1 | 2;  // MREMAP_MAYMOVE | MREMAP_FIXED
   const std::uint64_t bytes = slots * wire::watch_slot_bytes;
-  if (failed(sys::call(__NR_mremap, sys::word(private_view), bytes, bytes, may_move_to, sys::word(over)))) return false;
+  if (is_error(sys::call(__NR_mremap, sys::word(private_view), bytes, bytes, may_move_to, sys::word(over))))
+    return false;
   let_go(bytes, 0);
   return true;
 }
@@ -136,7 +125,7 @@ constinit std::uint64_t spare = 0;
 void take_spare_mappings() {
   if (spare != 0) return;
   const long map = map_at(0, spare_count * page, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-  if (failed(map)) return;
+  if (is_error(map)) return;
   spare = static_cast<std::uint64_t>(map);
   for (std::uint64_t i = 0; i < spare_count; i += 2)
     sys::call(__NR_mprotect, spare + i * page, page, PROT_READ);  // neighbours that differ do not become one
