@@ -13,7 +13,7 @@ PROBE = os.path.join(os.path.dirname(os.path.dirname(ledger.BIN)), "lib", "heapl
 
 C_FUNCTIONS = {"malloc", "calloc", "realloc", "reallocarray", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc",
                "pvalloc", "malloc_usable_size", "free_sized", "free_aligned_sized", "cfree", "strdup", "strndup",
-               "mallocx", "rallocx", "dallocx", "sdallocx", "xallocx", "sallocx"}
+               "mallocx", "rallocx", "dallocx", "sdallocx", "xallocx", "sallocx", "nallocx"}
 EXEC_FUNCTIONS = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat", "posix_spawn",
                   "posix_spawnp", "system", "popen", "_Fork"}
 EXIT_FUNCTIONS = {"_exit", "_Exit"}

@@ -9,6 +9,7 @@ __attribute__((weak)) void* mallocx(size_t, int);
 __attribute__((weak)) void* rallocx(void*, size_t, int);
 __attribute__((weak)) size_t xallocx(void*, size_t, size_t, int);
 __attribute__((weak)) size_t sallocx(const void*, int);
+__attribute__((weak)) size_t nallocx(size_t, int);
 __attribute__((weak)) void dallocx(void*, int);
 __attribute__((weak)) void sdallocx(void*, size_t, int);
 
@@ -56,6 +57,7 @@ __attribute__((noinline)) static void site_take(int at) {
     blocks[at] = malloc(size);
   } else {
     blocks[at] = mallocx(size, flags);
+    if (nallocx(size, flags) > sallocx(blocks[at], 0)) fail("less than was said before", at);
   }
   got(at, size, flags);
   for (size_t i = 0; flags & zeroed && i < size; i++)

@@ -43,6 +43,7 @@ constexpr hooked_name hooked[] = {
     {"sdallocx", name_kind::releases},
     {"xallocx", name_kind::releases},
     {"sallocx", name_kind::releases},
+    {"nallocx", name_kind::allocates},
     {"_Fork", name_kind::releases},  // a child must have memory where its blocks are
     {"_Znwm", name_kind::makes},
     {"_Znam", name_kind::makes},

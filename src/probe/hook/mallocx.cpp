@@ -1,5 +1,5 @@
 // The hooks of jemalloc's own interface, for the blocks that it shares with malloc's: any of them may be freed or
-// resized by a function of the other. jemalloc(3) says what each does. nallocx asks about no block, and is not here.
+// resized by a function of the other. jemalloc(3) says what each does.
 #include <cstring>
 
 #include "probe/hook/aligned.hpp"
@@ -72,6 +72,13 @@ HL_EXPORT void sdallocx(void* block, std::size_t, int) {
 
 HL_EXPORT std::size_t xallocx(void* block, std::size_t, std::size_t, int) {
   return program_size(block);  // it may always say that the block stays as it is, and so does its tag
+}
+
+// What the program may use of a block that it has not asked for yet, and not the tag that it will have.
+HL_EXPORT std::size_t nallocx(std::size_t bytes, int flags) {
+  if (next.nallocx == nullptr) return bytes;
+  const std::size_t usable = next.nallocx(with_tag(bytes), flags);
+  return takes_tag(usable, bytes) ? usable - state.trailer_bytes : usable;
 }
 
 HL_EXPORT std::size_t sallocx(const void* block, int) {

@@ -51,9 +51,9 @@ void* no_operator_new(std::size_t) {
 
 }  // namespace
 
-constinit next_allocator next{
-    first_malloc,      first_free, first_calloc, first_realloc,   first_memalign, first_memalign, first_posix_memalign,
-    first_usable_size, false,      false,        no_operator_new, UINTPTR_MAX,    nullptr};
+constinit next_allocator next{first_malloc,    first_free,           first_calloc,      first_realloc, first_memalign,
+                              first_memalign,  first_posix_memalign, first_usable_size, false,         false,
+                              no_operator_new, UINTPTR_MAX,          nullptr,           nullptr};
 
 namespace {
 
@@ -157,6 +157,7 @@ bool find_next_allocator() {
   // A block of it may come to `free`.
   if (!in_one_object(reinterpret_cast<void*>(found.mallocx), reinterpret_cast<void*>(found.malloc)))
     found.mallocx = nullptr;
+  if (found.mallocx != nullptr) found.nallocx = reinterpret_cast<decltype(found.nallocx)>(behind_if_any("nallocx"));
   if (found.malloc == nullptr || found.free == nullptr || found.calloc == nullptr || found.realloc == nullptr ||
       found.memalign == nullptr || found.aligned_alloc == nullptr || found.posix_memalign == nullptr ||
       found.usable_size == nullptr)

@@ -24,6 +24,7 @@ struct next_allocator {
   void* (*operator_new)(std::size_t);
   std::uintptr_t deletes_from;
   void* (*mallocx)(std::size_t, int);  // nullptr where it is not jemalloc
+  std::size_t (*nallocx)(std::size_t, int);
 };
 
 HL_INTERNAL extern next_allocator next;
