@@ -1,6 +1,8 @@
 // Programs with one planted mistake: mistakes double_free | double_delete | malloc_delete | new_free | array | scalar |
-// overflow BYTES [BEYOND] | double_free_at_top | realloc_at_top | clean. The block always comes from site_planted.
+// overflow BYTES [BEYOND] | double_free_at_top | double_free_at_arenas_end | realloc_at_top | clean. The block always
+// comes from site_planted.
 #include <string>
+#include <thread>
 
 #include "books.hpp"
 
@@ -61,6 +63,15 @@ int main(int argc, char** argv) {
       test::escape(realloc(block, 3000));
     else
       free(block);
+  } else if (mode == "double_free_at_arenas_end") {
+    // As many blocks as there may be what is left of a thread's heap: beyond it nothing can be read.
+    std::thread([] {
+      void* block = nullptr;
+      for (int i = 0; i < 50; ++i) block = malloc(2000);
+      free(block);
+      test::escape(block);
+      free(block);
+    }).join();
   } else if (mode == "overflow") {
     CHECK(argc >= 3);
     const std::size_t bytes = std::strtoull(argv[2], nullptr, 10);

@@ -1,4 +1,5 @@
 // The free side of event.hpp, off the fast path: whose block it is, and whether the program has written over its tag.
+#include "probe/base/access.hpp"
 #include "probe/hook/event.hpp"
 
 #include <unistd.h>
@@ -107,8 +108,9 @@ bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
 
 }  // namespace
 
+// The main heap's end, or the end of what is open of another arena's.
 bool is_beyond_heap(const std::uint64_t& tag) {
-  return next.glibc && &tag == ::sbrk(0);
+  return next.glibc && (&tag == ::sbrk(0) || !is_readable(&tag));
 }
 
 bool release(books& own, void* block, block_kind by) {
