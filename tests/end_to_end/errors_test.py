@@ -1,6 +1,7 @@
 """Planted mistakes are found, with the stack that allocated the block; a program without any has none."""
 
 import os
+import signal
 
 import ledger
 

@@ -48,14 +48,22 @@ bool is_ours(const char* entry) {
   return false;
 }
 
+// Of a library in a list: how long its name is.
+std::size_t length_of_library(const char* list) {
+  return std::strcspn(list, ": ");
+}
+
+bool is_us(const char* library, std::size_t length) {
+  return length == std::strlen(own_path) && std::strncmp(library, own_path, length) == 0;
+}
+
 // Copies the libraries of a list but for ourselves; true if we were among them.
 bool without_us(const char* list, char* out, std::size_t capacity) {
   bool found = false;
   std::size_t used = 0;
-  const std::size_t own_length = std::strlen(own_path);
   while (*list != 0) {
-    const std::size_t length = std::strcspn(list, ": ");
-    if (length == own_length && std::strncmp(list, own_path, length) == 0) {
+    const std::size_t length = length_of_library(list);
+    if (is_us(list, length)) {
       found = true;
     } else if (length != 0 && used + length + 2 < capacity) {
       if (used != 0) out[used++] = ':';
@@ -87,8 +95,13 @@ bool can_load_us_and_keep_books() {
 }
 
 bool has_us(const char* list) {
-  char rest[sizeof rest_of_preload];
-  return without_us(list, rest, sizeof rest);
+  while (*list != 0) {
+    const std::size_t length = length_of_library(list);
+    if (is_us(list, length)) return true;
+    list += length;
+    if (*list != 0) ++list;
+  }
+  return false;
 }
 
 // Where the entries that are ours begin, if they are the last of the text: whoever executes us puts them there.
