@@ -86,6 +86,10 @@ class Errors(ledger.Case):
                 alone = ledger.execute([ledger.program("mistakes"), mode])
                 self.assertEqual((r["process"]["ended"], r["process"]["signal"], r["errors"]), ("signaled", -alone.status, []))
 
+    def test_a_library_that_allocates_past_us(self):
+        """Opened with RTLD_DEEPBIND: its blocks may be where one of ours was freed."""
+        self.assertEqual(self.profile([ledger.program("passed_by"), ledger.program("passes_by.so")]).report["errors"], [])
+
     def test_error_shows_in_the_text(self):
         done = self.profile([ledger.program("mistakes"), "malloc_delete"])
         text = ledger.execute([ledger.BIN, "report", done.files[0]])

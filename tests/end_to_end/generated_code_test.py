@@ -19,6 +19,7 @@ EXEC_FUNCTIONS = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "ex
 EXIT_FUNCTIONS = {"_exit", "_Exit"}
 SANDBOX_FUNCTIONS = {"prctl"}
 LOCKING_FUNCTIONS = {"mlockall"}
+LOADER_FUNCTIONS = {"dlopen"}
 ENVIRONMENT_FUNCTIONS = {"setenv", "unsetenv", "putenv", "clearenv"}
 LIMIT_FUNCTIONS = {f"{name}{bits}" for name in ("getrlimit", "setrlimit", "prlimit") for bits in ("", "64")}
 FRAME_FUNCTIONS = {"__register_frame", "__deregister_frame"}
@@ -47,7 +48,7 @@ class GeneratedCode(unittest.TestCase):
         ours = {name for name in others if name.startswith("heapledger_")}
         self.assertEqual(others - ours, C_FUNCTIONS | EXEC_FUNCTIONS | EXIT_FUNCTIONS | ENVIRONMENT_FUNCTIONS |
                          FRAME_FUNCTIONS | LIMIT_FUNCTIONS | MAPPING_FUNCTIONS | SANDBOX_FUNCTIONS |
-                         LOCKING_FUNCTIONS)
+                         LOCKING_FUNCTIONS | LOADER_FUNCTIONS)
         self.assertEqual(ours - ATTACH_FUNCTIONS, self.declared(), "what the headers declare")
         self.assertLessEqual(ATTACH_FUNCTIONS, ours)
         self.assertEqual(len(names - others), 20, "operators new and delete")
@@ -80,6 +81,12 @@ class GeneratedCode(unittest.TestCase):
                 self.assertLessEqual(len(calls), 2, calls)
                 for line in calls:  # through a table: the next allocator's function, and its usable size where that is a call
                     self.assertIn("*", line, calls)
+
+    def test_dlopen_is_left_by_a_jump(self):
+        """The loader looks where the call came from."""
+        code = self.fast_path("dlopen")
+        self.assertTrue(any(line.startswith("jmp    *") for line in code), code)
+        self.assertEqual([line for line in code if line.startswith("call") and "look_up" not in line], [])
 
     def test_fast_paths_know_nothing_of_the_leak_watch(self):
         """A suspect is one whose events come another way; nobody asks on this one."""

@@ -18,6 +18,7 @@
 #include "probe/base/own_memory.hpp"
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/arguments.hpp"
+#include "probe/hook/deep_binding.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
 #include "probe/hook/exit.hpp"
@@ -330,6 +331,7 @@ namespace {
   start_exit();
   start_limits();
   start_sandbox();
+  start_deep_binding();
   start_locked_memory();
   look_up_copiers();
   if (now() == stage::waiting) return;  // the environment is the program's own

@@ -22,7 +22,8 @@ struct process_state {
   std::size_t trailer_bytes = 16;  // behind what was asked for; until the options are read, room for either
   std::uint64_t loader_start = 0;  // ld.so's code
   std::uint64_t loader_bytes = 0;
-  bool attached = false;  // the program ran already: frees of blocks that are not ours are nothing special
+  bool attached = false;   // the program ran already: frees of blocks that are not ours are nothing special
+  bool passed_by = false;  // a library may allocate past us
   bool detached = false;
 };
 HL_INTERNAL extern process_state state;

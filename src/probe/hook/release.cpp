@@ -89,7 +89,8 @@ bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
     if (state.lifetimes) end_life(own, found.account(), block, usable, bytes);
     book_free(own, found.account(), block, bytes);
     word = ~word;
-  } else if (const tag freed(~word, block, state.tag_key); !state.attached && freed.intact(usable, bytes)) {
+  } else if (const tag freed(~word, block, state.tag_key);
+             !state.attached && !state.passed_by && freed.intact(usable, bytes)) {
     // In a program in which not every allocation is ours, it may be somebody else's block since.
     report_error(wire::error_kind::double_free, freed.account());
     // the allocator does what it would do without us

@@ -1,0 +1,8 @@
+#pragma once
+
+namespace heapledger::probe {
+
+// Looks up the function behind ours.
+void start_deep_binding();
+
+}  // namespace heapledger::probe
