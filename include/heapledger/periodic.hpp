@@ -6,8 +6,9 @@
 // what was missed is not made up for. What the callback refers to must live until the last report: of a scope that is
 // never closed, until the program ends. Reports are made by one thread of the program, which the first call starts,
 // outside of all scopes; they may ask for further reports, and must not throw. The thread ends when static objects are
-// destroyed, after the report that it is at. A child process has no such thread, and reports nothing. A program that
-// has an event loop may rather keep a report_schedule of its own and run it from a timer.
+// destroyed, after the report that it is at; who asks later gets no reports. A child process has no such thread, and
+// reports nothing. A program that has an event loop may rather keep a report_schedule of its own and run it from a
+// timer.
 #pragma once
 
 #include <unistd.h>
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -90,14 +90,17 @@ namespace detail {
 
 class report_thread {
  public:
+  // It is never destroyed: other threads, and static objects that end later, may still ask for reports.
   static report_thread& instance() {
-    static const std::unique_ptr<report_thread, ending> one(new report_thread);
-    return *one;
+    static report_thread& one = *new report_thread;
+    static const ending when_static_objects_end{one};
+    return one;
   }
   void add(scope of, report_schedule::clock::duration interval, report_schedule::callback report) {
     if (getpid() != process_) return;
     {
       const std::lock_guard held(mutex_);
+      if (ended_) return;
       fresh_.push_back({of, interval, std::move(report), report_schedule::clock::now()});
     }
     changed_.notify_one();
@@ -105,11 +108,8 @@ class report_thread {
 
  private:
   struct ending {
-    // A child process has the object, but neither its thread nor, perhaps, its lock; and where a report called exit(),
-    // this is the thread itself.
-    void operator()(report_thread* of) const {
-      if (getpid() == of->process_ && std::this_thread::get_id() != of->thread_.get_id()) delete of;
-    }
+    report_thread& of;
+    ~ending() { of.end(); }
   };
   struct request {
     scope of;
@@ -117,6 +117,19 @@ class report_thread {
     report_schedule::callback report;
     report_schedule::clock::time_point since;
   };
+
+  // A child process has neither the thread nor, perhaps, the lock; and where a report called exit(), this is the thread
+  // itself.
+  void end() {
+    if (getpid() != process_) return;
+    {
+      const std::lock_guard held(mutex_);
+      ended_ = true;
+    }
+    if (std::this_thread::get_id() == thread_.get_id()) return;
+    thread_.request_stop();
+    thread_.join();
+  }
 
   void work(const std::stop_token& ends) {
     report_schedule schedule;
@@ -143,6 +156,7 @@ class report_thread {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<request> fresh_;
+  bool ended_ = false;
   std::jthread thread_{[this](const std::stop_token& ends) { work(ends); }};
 };
 
