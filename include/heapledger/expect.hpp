@@ -5,12 +5,14 @@
 //     heapledger::expect_at_most({.allocations = 3, .peak_bytes = 4096}, [&] { load(file); }).or_abort();
 //
 // What is counted is what the calling thread does, and what other threads do in the scope, if it is handed on
-// (heapledger::bind). Exact: no sampling, every size, libraries included. Where the probe is not in the process
-// nothing can be known: the expectation is met, and says that it was not measured.
+// (heapledger::bind). Exact: no sampling, every size, libraries included. Where the probe is not in the process, or the
+// program's allocations do not reach it (a sanitizer, an allocator of its own), nothing can be known: the expectation
+// is met, and says that it was not measured, and why.
 #pragma once
 
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <heapledger/detail/counted.hpp>
 #include <heapledger/scope.hpp>
 
 #include <algorithm>
@@ -36,9 +38,10 @@ struct site {
 };
 
 struct measurement {
-  bool measured = false;  // the probe is in the process, and there was room for a scope, not nested too deep
+  bool measured = false;  // allocations are counted, and there was room for a scope, not nested too deep
   usage used;
-  std::vector<site> sites;  // most bytes first
+  std::vector<site> sites;          // most bytes first
+  const char* why_unmeasured = "";  // a few words
 };
 
 // Calls f in a scope of its own. What f throws is let through. Measurements that run in several threads at once may
@@ -54,7 +57,7 @@ struct [[nodiscard]] expectation {
   bool met = true;
   bool measured = false;
   usage used;
-  std::string text;  // what was expected, what came, and from where; empty where it is met
+  std::string text;  // what was expected, what came, and from where; or why it was not measured; else empty
 
   explicit operator bool() const noexcept { return met; }
   void or_abort() const {
@@ -141,6 +144,7 @@ inline void compare(std::string& text, std::uint64_t is, const char* what, const
 template <class F>
 measurement measure(F&& f) {
   measurement result;
+  const char* const uncounted = detail::why_not_counted();
   const scope around = scope::current();
   owned_scope own("measured", budget{}, around);
   std::vector<heapledger_site> before;
@@ -150,11 +154,15 @@ measurement measure(F&& f) {
   }
   {
     const enter in(own);
-    result.measured = active() && own != around && scope::current() == own;
+    result.measured = uncounted == nullptr && active() && own != around && scope::current() == own;
     static_cast<void>(std::forward<F>(f)());
   }
   const enter outside(scope::process());
-  if (!result.measured) return result;
+  if (!result.measured) {
+    result.why_unmeasured =
+        uncounted != nullptr ? uncounted : "there was no room for a scope, or it is nested too deep";
+    return result;
+  }
   result.used = own->used();
   if (result.used.allocations != 0) result.sites = detail::difference(before, detail::raw_sites(own));
   return result;
@@ -182,6 +190,7 @@ inline expectation check(const measurement& of, const allocation_limits& most) {
   for (std::size_t i = 0; !result.met && i < of.sites.size() && i < shown; ++i)
     result.text += "  " + to_string(of.sites[i]);
   if (!result.met && of.sites.size() > shown) result.text += "  and from other places\n";
+  if (!result.measured) result.text += std::string("not measured: ") + of.why_unmeasured + "\n";
   return result;
 }
 

@@ -56,7 +56,9 @@ typedef struct heapledger_usage {
   int64_t error_bytes; /* of peak_bytes; 0 where one thread worked in the scope */
 } heapledger_usage;
 
-/* 1 if the probe is in the process and keeps books, else 0. Cost: some ns. */
+/* 1 if the probe is in the process and keeps books of what the program allocates, else 0: also where the program's
+ * malloc is not the probe's, since it has one of its own, as with a sanitizer, or a library that comes first. Then
+ * there are no scopes. Cost: some ns. */
 int heapledger_active(void) HEAPLEDGER_WEAK;
 
 /* Makes a scope below `parent`, or below its nearest open ancestor. `name` (at most 255 bytes of it, copied) says what

@@ -10,7 +10,8 @@
 // scope uses counts for all its ancestors as well.
 //
 // Where the probe is not in the process (it is there under `heapledger run`, LD_PRELOAD, or when the program is linked
-// with heapledger::heapledger) everything here does nothing and costs a test of a pointer; usage is all zero.
+// with heapledger::heapledger) everything here does nothing and costs a test of a pointer; usage is all zero. Where the
+// program's malloc is not the probe's, as under a sanitizer, there are no scopes either: see active().
 //
 // Code without exceptions or without RTTI may include this, too; where no part of the program has exceptions, operator
 // new throws std::bad_alloc when a budget refuses, which ends it: there budgets are for malloc, or stop.
@@ -31,7 +32,7 @@
 
 namespace heapledger {
 
-// Is the probe in the process, and keeping books?
+// Is the probe in the process, and keeping books of what the program allocates?
 inline bool active() noexcept {
   return heapledger_active != nullptr && heapledger_active() != 0;
 }

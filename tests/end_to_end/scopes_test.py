@@ -109,6 +109,22 @@ class Scopes(ScopesCase):
         done = ledger.execute([ledger.program("expectations"), "unmeasured"])
         self.assertEqual((done.status, done.out), (0, b"met, not measured\n"), done)
 
+    def test_programs_whose_allocations_are_not_counted(self):
+        """Linked with the probe, behind an allocator or operators of their own: they are told that nothing is measured, and why."""
+        env = {"HEAPLEDGER_OUTPUT": "/dev/null"}
+        own = "the probe keeps no books of this program: its malloc is not the probe's"
+        for name, active, budget, why in (
+                ("malloc", 0, "let through", own), ("asan", 0, "let through", own),
+                ("hidden", 1, "let through", "the program's malloc and free are its own"),
+                ("operators", 1, "refused", "the program's operators new and delete are its own")):
+            with self.subTest(program=name):
+                done = ledger.execute([ledger.program(f"unmeasured_{name}")], env=env)
+                said, reason = done.out.decode().splitlines()
+                self.assertEqual((done.status, said), (0, f"active {active}, met, not measured, {budget}"), done)
+                self.assertIn(f"not measured: {why}", reason)
+        done = ledger.execute([ledger.program("measured")], env=env)
+        self.assertEqual((done.status, done.out), (0, b"active 1, not met, measured, refused\n"), done)
+
     def test_handlers(self):
         """A handler that interrupts bookings, on an allocator that may be interrupted."""
         ring = ledger.program("ring_allocator.so")

@@ -5,6 +5,7 @@
 #include "probe/base/lock.hpp"
 #include "probe/hook/event.hpp"
 #include "probe/hook/foreign.hpp"
+#include "probe/hook/program_calls.hpp"
 #include "probe/hook/scope_gate.hpp"
 #include "probe/hook/transfer.hpp"
 #include "probe/scope/sites.hpp"
@@ -63,7 +64,7 @@ scope_record* named(scope_handle handle) {
 
 HL_EXPORT int heapledger_active(void) {
   const booking event(__builtin_dwarf_cfa());
-  return event ? 1 : 0;
+  return event && program_calls_us() ? 1 : 0;
 }
 
 HL_EXPORT heapledger_scope heapledger_scope_create(const char* name, std::size_t name_bytes, heapledger_scope parent,
