@@ -32,7 +32,7 @@ class Installed(ledger.Case):
             "-DCMAKE_BUILD_TYPE=Release")
         run("cmake", "--build", build)
         for name, alone, with_probe in (("linked", "1 100 1", "1 100 1"), ("not_linked", "0 0 0", "1 100 1"),
-                                        ("linked_c", "100", "100"), ("not_linked_c", "0", "100")):
+                                        ("linked_c", "100", "100"), ("not_linked_c", "0", "100"), ("bare", "100", "100")):
             with self.subTest(program=name):
                 program = os.path.join(build, name)
                 self.assertEqual(run(program, env=self.env).strip(), alone)
@@ -45,6 +45,15 @@ class Installed(ledger.Case):
         program = self.path("program")
         run("c++", "-std=c++20", "-O2", "-o", program, os.path.join(CONSUMER, "consumer.cpp"), *flags)
         self.assertEqual(run(program, env=self.env).strip(), "1 100 1")
+        library = self.path("libkeeps.so")
+        run("cc", "-shared", "-fPIC", "-o", library, os.path.join(CONSUMER, "keeps.c"))
+        for linker in ("bfd", "gold", "lld"):
+            if shutil.which(f"ld.{linker}") is None:
+                continue
+            with self.subTest(linker=linker):
+                run("cc", f"-fuse-ld={linker}", "-Wl,--as-needed", "-o", program, os.path.join(CONSUMER, "bare.c"), library,
+                    f"-Wl,-rpath,{self.dir}", *flags)
+                self.assertEqual(run(program, env=self.env).strip(), "100")
 
     def test_headers_are_without_warnings(self):
         """For both compilers, in the latest language, and without what some projects leave out."""
