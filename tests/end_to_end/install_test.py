@@ -1,5 +1,6 @@
 """What is installed is enough for somebody else's project: by CMake, by pkg-config, in C and in C++, with the probe and without."""
 
+import glob
 import os
 import shutil
 import subprocess
@@ -37,6 +38,13 @@ class Installed(ledger.Case):
                 program = os.path.join(build, name)
                 self.assertEqual(run(program, env=self.env).strip(), alone)
                 self.assertEqual(run(program, env={**self.env, "LD_PRELOAD": self.probe}).strip(), with_probe)
+        for name, env in (("^linked", {**self.env, "HEAPLEDGER_OUTPUT": "/dev/null"}), ("^expectations", self.env)):
+            # each fails where nothing is measured, and none leaves a profile, not even of the build
+            self.assertIn("100% tests passed, 0 tests failed out of 1", run("ctest", "--test-dir", build, "-R", name, env=env))
+        self.assertEqual(glob.glob(os.path.join(build, "**", "*.hlp"), recursive=True), [])
+        self.assertEqual(glob.glob(self.path("*expectations*.hlp")), [])
+        run("cmake", "--install", build, "--prefix", self.path("elsewhere"))
+        self.assertEqual(run(self.path("elsewhere", "bin", "linked"), env=self.env).strip(), "1 100 1")
 
     @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config here")
     def test_pkg_config(self):
