@@ -77,6 +77,51 @@ class Installed(ledger.Case):
                 run(compiler, *options, *warnings, "-I", os.path.join(self.prefix, "include"), "-c", source, "-o",
                     self.path("all_headers.o"))
 
+    def test_the_coroutines_of_the_guides(self):
+        """As docs/budgets.md and docs/executors.md have the promise, whoever resumes a coroutine is afterwards where it was."""
+        docs = os.path.join(CONSUMER, "..", "..", "docs")
+        rest = """
+          int value = 0;
+          task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+          void return_void() {}
+        """
+        for page in ("budgets.md", "executors.md"):
+            with self.subTest(page=page):
+                with open(os.path.join(docs, page), encoding="utf-8") as file:
+                    promise = "struct promise_type" + file.read().partition("struct promise_type")[2].partition("};")[0] + "};"
+                self.assertIn("...", promise)
+                source = self.write("coroutine.cpp", f"""
+                    #include <heapledger/coroutine.hpp>
+                    #include <cstdio>
+                    struct task {{
+                      {promise.replace("...", rest)}
+                      std::coroutine_handle<promise_type> coroutine;
+                    }};
+                    task work(heapledger::scope own, bool throws) {{
+                      const heapledger::enter inside(own);
+                      co_await std::suspend_always{{}};
+                      co_yield 1;
+                      if (throws) throw 1;
+                    }}
+                    int main() {{
+                      const heapledger::owned_scope own("work");
+                      int outside = 0;
+                      for (const bool throws : {{false, true}}) {{
+                        const task each = work(own, throws);
+                        while (!each.coroutine.done()) {{
+                          try {{
+                            each.coroutine.resume();
+                          }} catch (int) {{
+                          }}
+                          outside += heapledger::scope::current() == heapledger::scope::process();
+                        }}
+                        each.coroutine.destroy();
+                      }}
+                      std::printf("%d\\n", outside);
+                    }}""")
+                run("c++", "-std=c++20", "-I", os.path.join(self.prefix, "include"), "-o", self.path("coroutine"), source)
+                self.assertEqual(run(self.path("coroutine"), env={**self.env, "LD_PRELOAD": self.probe}).strip(), "6")
+
     def test_the_tool_finds_the_probe(self):
         tool = os.path.join(self.prefix, "bin", "heapledger")
         run(tool, "run", "-q", "-o", self.path("p.hlp"), "--", ledger.program("scopes"), "profile", env=self.env)
