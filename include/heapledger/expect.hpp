@@ -13,6 +13,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <heapledger/detail/counted.hpp>
+#include <heapledger/detail/unnamed_frames.hpp>
 #include <heapledger/scope.hpp>
 
 #include <algorithm>
@@ -187,9 +188,13 @@ inline expectation check(const measurement& of, const allocation_limits& most) {
   detail::compare(result.text, peak_bytes, "byte", " live at once", most.peak_bytes);
   result.met = result.text.empty();
   constexpr std::size_t shown = 10;
-  for (std::size_t i = 0; !result.met && i < of.sites.size() && i < shown; ++i)
+  detail::unnamed_frames unnamed;
+  for (std::size_t i = 0; !result.met && i < of.sites.size() && i < shown; ++i) {
     result.text += "  " + to_string(of.sites[i]);
+    for (const void* each : of.sites[i].frames) unnamed.add(each);
+  }
   if (!result.met && of.sites.size() > shown) result.text += "  and from other places\n";
+  result.text += unnamed.advice();
   if (!result.measured) result.text += std::string("not measured: ") + of.why_unmeasured + "\n";
   return result;
 }

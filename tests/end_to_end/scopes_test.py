@@ -125,6 +125,16 @@ class Scopes(ScopesCase):
         done = ledger.execute([ledger.program("measured")], env=env)
         self.assertEqual((done.status, done.out), (0, b"active 1, not met, measured, refused\n"), done)
 
+    def test_names_of_an_expectation(self):
+        """What the dynamic symbols do not name is named by the command at the end of the text."""
+        done = ledger.execute([ledger.program("measured"), "text"], env={"HEAPLEDGER_OUTPUT": "/dev/null"})
+        advice = done.out.decode().splitlines()[-1]
+        self.assertNotIn(b"allocates(unsigned long)", done.out)
+        self.assertTrue(advice.startswith("  for names link with -rdynamic, or: addr2line "), done)
+        named = subprocess.run(advice.partition("or: ")[2], shell=True, capture_output=True, check=True, timeout=ledger.TIMEOUT)
+        self.assertIn(b"allocates(unsigned long)", named.stdout)
+        self.assertIn(b"main", named.stdout)
+
     def test_handlers(self):
         """A handler that interrupts bookings, on an allocator that may be interrupted."""
         ring = ledger.program("ring_allocator.so")
