@@ -109,6 +109,14 @@ class Exact(ledger.Case):
         self.assertGreaterEqual(totals["peak_bytes"] + totals["peak_bytes_error"], 100 * 20000)
         self.assertGreaterEqual(totals["peak_bytes"], 1000000)
 
+    def test_a_peak_of_threads_that_ended(self):
+        """What comes after them is no peak for what they told of and never took back; nor is theirs forgotten."""
+        for bytes, after in ((40000, 1000000), (20000, 1500000)):
+            with self.subTest(bytes=bytes):
+                totals = self.profile([ledger.program("held_back"), "100", str(bytes), str(after)]).report["totals"]
+                self.assertGreaterEqual(totals["peak_bytes"] + totals["peak_bytes_error"], 100 * bytes)
+                self.assertLessEqual(totals["peak_bytes_error"], 103 * 32768)
+
     def test_modes_count_the_same(self):
         """How stacks are taken changes nothing in what is counted."""
         file = self.path("books.json")

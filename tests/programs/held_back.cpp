@@ -1,5 +1,5 @@
-// Threads that all have blocks at one moment, each fewer bytes than it tells the others of: with a peak before.
-// Arguments: THREADS BYTES.
+// Threads that all have blocks at one moment, each fewer bytes than it tells the others of, or little more: with a peak
+// before; and another, lower one once they have ended. Arguments: THREADS BYTES [BYTES_AFTER].
 #include <barrier>
 #include <cstdlib>
 #include <thread>
@@ -7,12 +7,18 @@
 
 #include "books.hpp"
 
-int main(int, char** argv) {
+namespace {
+
+void hold(std::size_t bytes) {
+  std::vector<char> held(bytes);
+  test::escape(held.data());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   const auto threads = static_cast<unsigned>(std::atoi(argv[1])), bytes = static_cast<unsigned>(std::atoi(argv[2]));
-  {
-    std::vector<char> before(1'000'000);
-    test::escape(before.data());
-  }
+  hold(1'000'000);
   std::barrier all(threads);
   std::vector<std::thread> workers;
   for (unsigned i = 0; i < threads; ++i)
@@ -23,4 +29,5 @@ int main(int, char** argv) {
       for (void* block : blocks) free(block);
     });
   for (std::thread& each : workers) each.join();
+  if (argc > 3) hold(static_cast<std::size_t>(std::atoi(argv[3])));
 }

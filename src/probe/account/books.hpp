@@ -136,7 +136,7 @@ HL_HOT void settle_peak(wire::cell& cell) {
 
 HL_COLD wire::cell& delta_cell_slow(books& own, std::uint32_t account);
 HL_COLD void peak_passed(books& own);    // live > peak_mark, before a free
-HL_COLD void publish_live(books& own);   // live left (publish_below, publish_above)
+HL_COLD void publish_live(books& own);   // live left (publish_below, publish_above); or the thread ends
 void set_publication_marks(books& own);  // publish_below and publish_above, as if there were no leases
 
 // The only books ever made, by their id, as long as there are no others and no scopes: what it finds in a tag is its

@@ -31,6 +31,10 @@ void open_epoch(wire::segment_header& header) {
   }
 }
 
+std::int64_t shares_of(std::int64_t bytes) {
+  return (bytes + hold_back_bytes - 1) / hold_back_bytes;
+}
+
 }  // namespace
 
 HL_COLD void peak_passed(books& own) {
@@ -70,13 +74,18 @@ HL_COLD void publish_live(books& own) {
   }
   set_peak_mark(own, INT64_MAX);
   std::int64_t known = __atomic_load_n(&header.peak_bytes, __ATOMIC_RELAXED);
+  const std::uint32_t threads_before = header.peak_threads;
   while (now > known)
     if (__atomic_compare_exchange_n(&header.peak_bytes, &known, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       open_epoch(header);
       // What others freed between the sum and the epoch is missing in what their cells note.
       const std::int64_t missed = now - __atomic_load_n(&header.live_bytes, __ATOMIC_RELAXED);
-      const std::int64_t more = missed > 0 ? (missed + hold_back_bytes - 1) / hold_back_bytes : 0;
-      header.peak_threads = registered_books() + static_cast<std::uint32_t>(more);
+      const std::int64_t more = missed > 0 ? shares_of(missed) : 0;
+      // Those that held bytes back after the peak before may have been above this one, and have ended since.
+      const std::int64_t unseen = threads_before - (now - known) / hold_back_bytes;
+      std::int64_t threads = registered_books() + more;
+      if (unseen > threads) threads = unseen;
+      header.peak_threads = static_cast<std::uint32_t>(threads);
       if (header.peak_threads < registered_books()) header.peak_threads = registered_books();  // one more just now
       header.peak_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
       return;

@@ -26,11 +26,12 @@ constinit thread_local std::uint32_t thread_record = 0;
 constinit thread_local std::uint32_t exit_rounds = 0;
 constinit thread_local bool thread_ended = false;
 
-// The next thread that gets them must not begin in a scope.
+// The next thread that gets them must not begin in a scope; and what this one held back, nobody else would tell.
 void put_away(books* own) {
   own->generation = books::held;
   leave_scopes(*own);
   own->generation = 0;
+  publish_live(*own);
   release_books(own);
 }
 

@@ -170,7 +170,7 @@ void usage_of_process(scope_usage& out) {
          sum.allocated_bytes,
          sum.allocations,
          sum.frees,
-         header.threaded != 0 ? static_cast<std::int64_t>(header.hold_back_bytes) * registered_books() : 0};
+         header.threaded != 0 ? static_cast<std::int64_t>(header.hold_back_bytes) * threads : 0};
 }
 
 }  // namespace
@@ -211,6 +211,7 @@ bool usage_of(books& own, scope_handle handle, bool alone, scope_usage& out) {
            sum.frees,
            threads > 1 ? 2 * hold_back_of_scope_bytes * threads : 0};
   }
+  const std::uint32_t threads = header.peak_threads > registered_books() ? header.peak_threads : registered_books();
   if (out.live_bytes > out.peak_bytes) out.peak_bytes = out.live_bytes;
   return true;
 }
