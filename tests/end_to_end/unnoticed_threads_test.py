@@ -63,6 +63,17 @@ class Threads(ledger.Case):
         pool, = r["pools"]
         self.assertEqual((pool["allocations"], pool["allocated_bytes"]), (8, 8 * 64))
 
+    def test_large_blocks_of_the_parent(self):
+        r, = self.child("large")
+        self.assertEqual(r["profiler"]["tag_bytes"], 1000 * 8)
+
+    def test_more_threads_than_books(self):
+        """In a small file there are none for some of a crowd; each of them takes one thread's place in it, not one for each event."""
+        command = ["prlimit", "--fsize=9216000", ledger.program("many_threads"), "at_once", "1100"]
+        losses = self.assert_same(command).of("many_threads")[0]["profiler"]["losses"]
+        self.assertGreater(losses["unbooked"], 0)
+        self.assertLess(losses["threads_full"], 1000)
+
     def test_a_realloc_in_vain_is_no_temporary(self):
         r = self.same("first_in_child", "kept").report
         site = self.site(r, "site_kept")

@@ -1,4 +1,4 @@
-// Forked children whose first event is an odd one: first_in_child thread | race N | realloc | pool | kept
+// Forked children whose first event is an odd one: first_in_child thread | race N | realloc | pool | large | kept
 // site_child takes what the child takes.
 #include <pthread.h>
 #include <sys/wait.h>
@@ -101,6 +101,17 @@ static void pool_after_a_handler() {
   fork_and_wait([&] { take(5); });
 }
 
+// What it gives back is a large block of its parent's; what it has is small.
+static void large_of_the_parent() {
+  void* const large = site_kept(200'000);
+  fork_and_wait([&] {
+    for (int i = 0; i < 1000; ++i) test::escape(site_child(24));
+    free(large);
+    test::escape(site_child(100'000));
+  });
+  free(large);
+}
+
 // A realloc in vain is no free: what it was asked for is no temporary.
 static void kept_all_the_same() {
   volatile std::size_t too_much = std::size_t{1} << 62;
@@ -119,5 +130,6 @@ int main(int argc, char** argv) {
   }
   if (mode == "realloc") realloc_in_a_budget();
   if (mode == "pool") pool_after_a_handler();
+  if (mode == "large") large_of_the_parent();
   if (mode == "kept") kept_all_the_same();
 }

@@ -71,6 +71,13 @@ struct shard {
 
 constexpr unsigned shard_count = 16;
 constinit shard shards[shard_count] = {};
+constinit std::uint32_t own_birth = 0;
+
+// What the tool is told are blocks of this process: it never heard of those that a forked child inherited.
+void count(int change) {
+  if (change != 0)
+    __atomic_fetch_add(&segment.header->large_blocks, static_cast<std::uint64_t>(change), __ATOMIC_RELAXED);
+}
 
 shard& shard_of(std::uint64_t address) {
   return shards[(address >> 16 ^ address >> 21) % shard_count];
@@ -87,10 +94,9 @@ bool add_large(const large_block& block) {
     return false;
   }
   large_block& slot = in.slots[in.find(block.address)];
-  if (slot.address == 0) {
-    ++in.count;
-    __atomic_fetch_add(&segment.header->large_blocks, 1, __ATOMIC_RELAXED);
-  }
+  const bool known = slot.address != 0;
+  if (!known) ++in.count;
+  count((block.birth == own_birth) - (known && slot.birth == own_birth));
   slot = block;
   return true;
 }
@@ -113,11 +119,12 @@ bool take_large(const void* address, large_block& out) {
   if (in.slots[at].address == 0) return false;
   out = in.slots[at];
   in.remove(at);
-  __atomic_fetch_sub(&segment.header->large_blocks, 1, __ATOMIC_RELAXED);
+  count(-(out.birth == own_birth));
   return true;
 }
 
-void reset_large_locks() {
+void begin_large_blocks(std::uint32_t birth) {
+  own_birth = birth;
   for (shard& each : shards) each.lock = 0;
 }
 

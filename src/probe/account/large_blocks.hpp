@@ -25,7 +25,7 @@ bool find_large(const void* address, large_block& out);
 // Takes the block out of the table; false if it is not there.
 bool take_large(const void* address, large_block& out);
 
-// After fork: locks may be held by threads that are not here; the entries stay.
-void reset_large_locks();
+// After fork: locks may be held by threads that are not here; the entries stay, and are of another birth.
+void begin_large_blocks(std::uint32_t birth);
 
 }  // namespace heapledger::probe

@@ -125,7 +125,8 @@ void leave_former_books() {
   inherited_keys[0] = state.tag_key;
   ++state.birth;
   reset_own_pieces();
-  reset_large_locks();
+  begin_large_blocks(state.birth);
+  forget_foreign();
   reset_watch();
   reset_generations();
   tree.reset();
