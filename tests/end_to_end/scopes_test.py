@@ -136,6 +136,11 @@ class Scopes(ScopesCase):
         self.assertIn(b"main", named.stdout)
 
     def test_handlers(self):
+    def test_without_books(self):
+        """Where the probe is told to leave the program alone nothing is over budget, and nothing is left as it was found."""
+        done = ledger.execute([ledger.program("scope_corners"), "uncounted"], env={"LD_PRELOAD": ledger.PROBE, "HEAPLEDGER_ONLY": "other"})
+        self.assertEqual((done.status, done.err), (0, b""))
+
         """A handler that interrupts bookings, on an allocator that may be interrupted."""
         ring = ledger.program("ring_allocator.so")
         done = self.checked("scopes", "signals", env={"LD_PRELOAD": ring})

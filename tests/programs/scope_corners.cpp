@@ -258,6 +258,15 @@ void forked_in_a_reaction(unsigned, unsigned) {
   CHECK(status == 0);
 }
 
+// The probe is there, and keeps no books: what nobody counts is over no budget.
+int uncounted() {
+  scope work("work", test::failing(10));
+  CHECK(heapledger::add_foreign(work, 1000) && work.name().empty());
+  char name[] = "before";
+  CHECK(heapledger_scope_name(work.handle(), name, sizeof name) == 0 && name[0] == 0);
+  return 0;
+}
+
 constexpr test::test_case cases[] = {
     {"table_full", table_full},
     {"asked_while_it_ends", asked_while_it_ends, 100'000},
@@ -278,3 +287,4 @@ int main(int argc, char** argv) {
   if (!heapledger::active() && argc > 1 && std::string_view(argv[1]) == "absent") return absent();
   return test::run_case(cases, argc, argv);
 }
+  if (!heapledger::active() && argc > 1 && std::string_view(argv[1]) == "uncounted") return uncounted();

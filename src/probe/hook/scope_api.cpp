@@ -129,6 +129,7 @@ HL_EXPORT int heapledger_scope_state(heapledger_scope scope) {
 }
 
 HL_EXPORT std::size_t heapledger_scope_name(heapledger_scope scope, char* out, std::size_t capacity) {
+  if (capacity != 0) out[0] = 0;
   const booking event(__builtin_dwarf_cfa());
   if (!event || thread_scopes_of(*event) == nullptr) return 0;
   const in_hand record(*event->scopes, scope);
@@ -228,8 +229,7 @@ HL_EXPORT void heapledger_on_refused_new_ask(int (*may)(void)) {
 
 HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t bytes) {
   const booking event(__builtin_dwarf_cfa());
-  if (!event) return 0;
-  return bytes == 0 || charge_foreign(*event, scope, bytes) ? 1 : 0;
+  return !event || bytes == 0 || charge_foreign(*event, scope, bytes) ? 1 : 0;
 }
 
 HL_EXPORT std::size_t heapledger_scope_sites(heapledger_scope scope, heapledger_site* out, std::size_t capacity) {
