@@ -179,6 +179,59 @@ void foreign_outlives(unsigned, unsigned) {
   CHECK(request.state() == heapledger::scope_state::gone && server.used().live_bytes == 0);
 }
 
+// One object charges its scope after that was closed, and gives it back: both to the scope above, which had both.
+void foreign_late(unsigned, unsigned) {
+  scope server("server"), request("request", {}, server);
+  void* const block = heapledger::run_in(request, [] { return take(10); });
+  CHECK(heapledger::add_foreign(request, 600));
+  request.close();
+  CHECK(heapledger::add_foreign(request, 1000) && server.used_alone().live_bytes == 1000);
+  CHECK(heapledger::add_foreign(request, -1000));
+  CHECK(server.used_alone().live_bytes == 0 && request.used_alone().live_bytes == 610);
+  CHECK(heapledger::add_foreign(request, 100) && heapledger::add_foreign(request, -700));  // of both at once
+  CHECK(server.used_alone().live_bytes == 0 && request.used_alone().live_bytes == 10);
+  CHECK(server.used().live_blocks == 1);
+  CHECK(heapledger::add_foreign(request, 50));
+  free(block);
+  recycle_what_can_be();
+  CHECK(request.state() == heapledger::scope_state::closed && heapledger::add_foreign(request, -50));
+  recycle_what_can_be();
+  CHECK(request.state() == heapledger::scope_state::gone && server.used().live_blocks == 0);
+}
+
+// What a forked child gives back was charged in its parent.
+void foreign_inherited(unsigned, unsigned) {
+  const scope work("work");
+  CHECK(heapledger::add_foreign(scope::process(), 1'000'000) && heapledger::add_foreign(work, 2'000'000));
+  const pid_t child = fork();
+  if (child == 0) {
+    test::escape(take(10));
+    for (const scope& each : {scope::process(), work})
+      for (const std::int64_t bytes : {1'000'000, 2'000'000}) CHECK(heapledger::add_foreign(each, -bytes));
+    const usage used = scope::process().used();
+    CHECK(used.live_bytes == 10 && used.frees == 0);
+    CHECK(heapledger::add_foreign(work, 50) && heapledger::add_foreign(work, -50));
+    CHECK(scope::process().used().live_bytes == 10);
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(work.used().live_bytes == 2'000'000);
+}
+
+// To make a scope with a budget tells dlerror() nothing, and takes no memory of the program's.
+void first_budget(unsigned, unsigned) {
+  const scope before("before");
+  CHECK(dlopen("/no/such/plugin.so", RTLD_NOW) == nullptr);
+  const usage earlier = scope::process().used();
+  const std::uint64_t limit = 1000;
+  const heapledger_budget failing{limit, HEAPLEDGER_UNLIMITED, HEAPLEDGER_UNLIMITED, HEAPLEDGER_FAIL, 0};
+  CHECK(heapledger_scope_create("limited", 7, 0, &failing) != 0);
+  CHECK(scope::process().used().allocations == earlier.allocations);
+  const char* const error = dlerror();
+  CHECK(error != nullptr && std::string_view(error).find("/no/such/plugin.so") != std::string_view::npos);
+}
+
 // A result that is returned by reference is copied in the scope.
 void copied_result(unsigned, unsigned) {
   const std::string text(1000, 'x');
@@ -275,6 +328,9 @@ constexpr test::test_case cases[] = {
     {"refused_and_folded", refused_and_folded, 500},
     {"forked_in_a_reaction", forked_in_a_reaction},
     {"foreign_outlives", foreign_outlives},
+    {"foreign_late", foreign_late},
+    {"foreign_inherited", foreign_inherited},
+    {"first_budget", first_budget},
     {"copied_result", copied_result},
     {"attached_in_c", attached_in_c},
     {"unloaded_before", unloaded, 0},

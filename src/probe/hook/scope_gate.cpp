@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "probe/base/lock.hpp"
+#include "probe/hook/late.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/scope/kinds.hpp"
 
@@ -19,10 +20,10 @@ struct exception_globals {
   unsigned uncaught;
 };
 
-using globals_getter = exception_globals* (*)();
-using thrower_of_nothing = void (*)();
-constinit globals_getter get_exception_globals = nullptr;
-constinit thrower_of_nothing throw_bad_alloc = nullptr;
+using globals_getter = exception_globals*();
+using thrower_of_nothing = void();
+constinit globals_getter* get_exception_globals = nullptr;
+constinit thrower_of_nothing* throw_bad_alloc = nullptr;
 
 bool unwinding() {
   return get_exception_globals != nullptr && get_exception_globals()->uncaught != 0;
@@ -102,14 +103,21 @@ HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws,
 
 namespace {
 
+// dlsym would leave an error of its own where dlerror() has the program's, in memory of the program's allocator.
+template <class Function>
+void look_up_quietly(Function*& out, const char* name, const void* caller) {
+  void* const known = is_late() ? their_definition(name) : nullptr;
+  out = reinterpret_cast<Function*>(known != nullptr ? known : definition_near(caller, name));
+}
+
 void look_up_exceptions(const void* caller) {
-  get_exception_globals = reinterpret_cast<globals_getter>(next_symbol("__cxa_get_globals", caller));
-  throw_bad_alloc = reinterpret_cast<thrower_of_nothing>(next_symbol("_ZSt17__throw_bad_allocv", caller));
+  look_up_quietly(get_exception_globals, "__cxa_get_globals", caller);
+  look_up_quietly(throw_bad_alloc, "_ZSt17__throw_bad_allocv", caller);
 }
 
 }  // namespace
 
-// Asked once: where there is no C++ library, each time would cost lookups in all libraries and allocations of them.
+// Asked once: where there is no C++ library, each time would cost lookups in all libraries.
 void prepare_refusals() {
   static constinit bool asked = false;
   if (!__atomic_exchange_n(&asked, true, __ATOMIC_RELAXED)) look_up_exceptions(nullptr);
