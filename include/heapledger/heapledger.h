@@ -178,9 +178,10 @@ void heapledger_on_refused_new_ask(int (*may_throw)(void)) HEAPLEDGER_WEAK;
 
 /* Charges memory that does not come from malloc (mmap, a GPU) to a scope: so many bytes more, or fewer. Counts as an
  * allocation without a stack, or a free; 0 is neither. More is charged to the nearest open ancestor where the scope was
- * closed; fewer to the scope itself until it is gone, in portions of any size: it counts as a free where a block ends
- * by it, and with the last byte all end. 1, or 0 where the scope's budget refuses. Cost: a lock, two switches of scope,
- * and an event's. */
+ * closed; fewer to the scope itself until it is gone, or to the nearest above it that has as much, in portions of any
+ * size: it counts as a free where a block ends by it, and with the last byte all end. Nothing is given back that was
+ * not charged before, or was to the parent of a forked child. 1, or 0 where the scope's budget refuses. Cost: a lock,
+ * two switches of scope, and an event's. */
 int heapledger_scope_foreign(heapledger_scope scope, int64_t bytes) HEAPLEDGER_WEAK;
 
 /* Charges one block to another scope from now on: a free in the scope that had it, an allocation in the other. Nobody

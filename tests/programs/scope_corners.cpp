@@ -258,6 +258,15 @@ void unloaded(unsigned own_first, unsigned) {
   CHECK(refused);
 }
 
+// The probe is there, and keeps no books: what nobody counts is over no budget.
+int uncounted() {
+  scope work("work", test::failing(10));
+  CHECK(heapledger::add_foreign(work, 1000) && work.name().empty());
+  char name[] = "before";
+  CHECK(heapledger_scope_name(work.handle(), name, sizeof name) == 0 && name[0] == 0);
+  return 0;
+}
+
 // Without the probe a handle, from a log or from another process, is one of a scope that is gone.
 int absent() {
   scope old = scope::from_handle(std::uint64_t{7} << 32 | 3);
@@ -309,15 +318,6 @@ void forked_in_a_reaction(unsigned, unsigned) {
   int status = -1;
   CHECK(child > 0 && waitpid(child, &status, 0) == child);
   CHECK(status == 0);
-}
-
-// The probe is there, and keeps no books: what nobody counts is over no budget.
-int uncounted() {
-  scope work("work", test::failing(10));
-  CHECK(heapledger::add_foreign(work, 1000) && work.name().empty());
-  char name[] = "before";
-  CHECK(heapledger_scope_name(work.handle(), name, sizeof name) == 0 && name[0] == 0);
-  return 0;
 }
 
 constexpr test::test_case cases[] = {

@@ -8,5 +8,6 @@ namespace heapledger::probe {
 
 // So many bytes more, or fewer. False: the scope's budget refuses. `own` is taken.
 bool charge_foreign(books& own, scope_handle scope, std::int64_t bytes);
+void forget_foreign();  // other books begin
 
 }  // namespace heapledger::probe

@@ -22,6 +22,7 @@
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
 #include "probe/hook/exit.hpp"
+#include "probe/hook/foreign.hpp"
 #include "probe/hook/generation.hpp"
 #include "probe/hook/late.hpp"
 #include "probe/hook/late_books.hpp"

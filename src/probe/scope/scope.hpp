@@ -61,6 +61,7 @@ struct books;
 // Charged to a scope by hand, and not given back.
 struct foreign_memory {
   std::int64_t bytes, blocks;
+  std::int64_t above_bytes;  // charged by this scope's name to one above it, since it was closed
 };
 
 struct alignas(64) scope_record {
