@@ -104,6 +104,13 @@ class Pools(ledger.Case):
         self.assertEqual(stacks, {"keep_few": (10, 0), "forked": (1, 1)})  # the parent's chunks are the parent's
         self.assertEqual(self.pool(child, "of the child")["closed"], 1)
 
+    def test_forked_with_a_handler(self):
+        """What a child takes in the first handlers of its program is the child's."""
+        done = self.checked("forked_with_handler")
+        parent = [r for r in done.reports if not r["process"].get("forked", False)][0]
+        pool = self.pool(parent, "requests")
+        self.assertEqual((pool["allocations"], pool["frees"]), (1, 1))
+
     def test_forked_child_left_alone(self):
         done = self.checked("forked", "--no-follow")
         of_child, of_parent = told(done.out)

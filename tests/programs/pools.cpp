@@ -1,6 +1,6 @@
 // Pools that show themselves to a profiler. Writes what it did to standard output, for the test to compare:
 //
-//   pools counted | sited | many | forked | threads | killed | live
+//   pools counted | sited | many | forked | forked_with_handler | threads | killed | live
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -124,6 +124,22 @@ int forked() {
   return few.size() == 10 ? 0 : 1;
 }
 
+// A handler that was registered before there was a pool takes chunks in the child.
+sited_pool* of_handler = nullptr;
+int forked_with_handler() {
+  pthread_atfork(nullptr, nullptr, [] {
+    for (int i = 0; i < 100; ++i) static_cast<void>(of_handler->allocate(30));
+  });
+  of_handler = &requests();
+  void* const one = requests().allocate(30);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || status != 0) return 1;
+  requests().deallocate(one);
+  return 0;
+}
+
 int threads() {
   std::vector<std::thread> running;
   for (int t = 0; t < 4; ++t)
@@ -154,6 +170,7 @@ int main(int argc, char** argv) {
   if (which == "sited") return sited();
   if (which == "many") return many();
   if (which == "forked") return forked();
+  if (which == "forked_with_handler") return forked_with_handler();
   if (which == "threads") return threads();
   if (which == "killed") return killed();
   if (which == "live") return live();

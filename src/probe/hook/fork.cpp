@@ -11,7 +11,6 @@
 #include "probe/hook/next.hpp"
 #include "probe/hook/process.hpp"
 #include "probe/hook/shown_environment.hpp"
-#include "probe/pool/pools.hpp"
 #include "probe/watch/control.hpp"
 #include "probe/watch/watch.hpp"
 
@@ -44,7 +43,6 @@ HL_EXPORT pid_t _Fork() {
   if (child == 0) {
     fork_in_child();
     enter_child();
-    keep_pools();
     forget_shown_environment();
   } else {
     const int error = errno;

@@ -1,6 +1,4 @@
 // What pools call to be seen: the functions of include/heapledger/pool/publish.hpp.
-#include <pthread.h>
-
 #include <cstddef>
 
 #include "probe/hook/event.hpp"
@@ -11,22 +9,8 @@
 using namespace heapledger;
 using namespace heapledger::probe;
 
-namespace {
-
-constinit bool watching_forks = false;
-
-// Outside of any event: registering may allocate.
-bool watch_forks() {
-  if (__atomic_exchange_n(&watching_forks, true, __ATOMIC_RELAXED)) return true;
-  if (pthread_atfork(nullptr, nullptr, keep_pools) == 0) return true;
-  __atomic_store_n(&watching_forks, false, __ATOMIC_RELAXED);
-  return false;
-}
-
-}  // namespace
-
 HL_EXPORT wire::pool_counters* heapledger_pool_open(const char* name, std::size_t chunk_bytes) {
-  if (!watch_forks()) return nullptr;
+  if (!hears_of_forks()) return nullptr;
   const booking event(__builtin_dwarf_cfa());
   return event ? open_pool(name, chunk_bytes) : nullptr;
 }

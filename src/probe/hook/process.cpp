@@ -58,6 +58,7 @@ namespace {
 enum class stage : std::uint32_t { untouched, waiting, beginning, keeping, off };
 constinit std::uint32_t current_stage = static_cast<std::uint32_t>(stage::untouched);
 constinit int beginning_tid = 0;
+constinit bool forks_heard = false;
 constinit options chosen;
 constinit std::uint64_t attached_after_ns = 0;
 constinit unsigned attached_times = 0;
@@ -172,7 +173,7 @@ void heed_options() {
 void keep_books() {
   if (attached_times <= 1) {  // else it is done
     start_fork_handlers();
-    pthread_atfork(nullptr, nullptr, enter_child);
+    forks_heard = pthread_atfork(nullptr, nullptr, enter_child) == 0;
   }
   start_generation();
   set(stage::keeping);
@@ -196,7 +197,12 @@ void choose_paths() {
 void enter_child() {
   begin_limits();
   registered.reset();
+  keep_pools();  // before the program's own handlers take chunks
   leave_parents_event();
+}
+
+bool hears_of_forks() {
+  return forks_heard;
 }
 
 void note_exit(int status) {

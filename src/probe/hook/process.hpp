@@ -30,6 +30,7 @@ HL_INTERNAL extern process_state state;
 
 // In a forked child, at once.
 void enter_child();
+bool hears_of_forks();  // else it would never be called
 // The process ends now, and no destructor will run.
 void note_exit(int status);
 
