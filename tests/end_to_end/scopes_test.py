@@ -63,6 +63,12 @@ class Scopes(ScopesCase):
                         if "scopes" in r:
                             self.assert_scopes_balanced(r)
 
+    def test_more_kinds_than_the_table_holds(self):
+        """What has no kind of its own leaves those of the scope above as they were."""
+        r = self.checked("scopes", "many_kinds").report
+        server, = [s for s in r["scopes"] if s["scope"] == ["server"]]
+        self.assertEqual((server["opened"], server["closed"], server["budget"]), (1, 0, {"live_bytes": 1 << 20}))
+
     def test_few_scopes_in_turn(self):
         for count in ("2", "5"):
             self.checked("scopes", "alternating", count, "100000")

@@ -338,12 +338,14 @@ void forked(unsigned, unsigned) {
 }
 
 void many_kinds(unsigned, unsigned) {
+  const scope server("server", {.live_bytes = 1 << 20});
   for (int i = 0; i < 6000; ++i) {
     owned_scope s("kind " + std::to_string(i));
     const enter in(s);
     free(take(10));
     CHECK(scope(s).used().allocations == 1);
   }
+  for (int i = 0; i < 10; ++i) owned_scope("one more " + std::to_string(i), {.live_bytes = 1000}, server);
 }
 
 // Who frees whose memory: known numbers too.

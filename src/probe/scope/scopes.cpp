@@ -44,6 +44,11 @@ void begin(scope_record& record, scope_record* parent, const scope_budget& budge
   record.user = attached.user;
 }
 
+// Where there are kinds enough its parent's stands for its own, which keeps its own numbers.
+bool has_own_kind(const scope_record& record) {
+  return record.kind != (record.parent != nullptr ? record.parent->kind : 0);
+}
+
 scope_handle open_below(scope_record* parent, const char* name, std::size_t name_bytes, const scope_budget& budget,
                         const scope_attachment& attachment) {
   const std::uint32_t kind = kind_of(parent == nullptr ? 0 : parent->kind, name, name_bytes);
@@ -59,7 +64,7 @@ scope_handle open_below(scope_record* parent, const char* name, std::size_t name
     return 0;
   }
   begin(*record, parent, budget, attachment);
-  note_opened(kind, budget);
+  if (has_own_kind(*record)) note_opened(kind, budget);
   const std::uint64_t life = life_of(record->life, scope_state::open);
   __atomic_store_n(&record->life, life, __ATOMIC_RELEASE);
   arrive_at_parent(*record);
@@ -123,7 +128,7 @@ void close_scope(books& own, scope_handle handle) {
                                    __ATOMIC_RELAXED))
     return;
   // Until it is piled up it is this thread's: nobody else looks whether it has finished.
-  note_closed(record->kind);
+  if (has_own_kind(*record)) note_closed(record->kind);
   pile_up(own, *record);
 }
 
