@@ -23,6 +23,7 @@ namespace {
 
 constinit pthread_key_t exit_key = 0;
 constinit thread_local std::uint32_t thread_record = 0;
+constinit thread_local std::uint32_t record_birth = UINT32_MAX;  // in whose books the record is
 constinit thread_local std::uint32_t exit_rounds = 0;
 constinit thread_local bool thread_ended = false;
 
@@ -30,8 +31,8 @@ constinit thread_local bool thread_ended = false;
 void put_away(books* own) {
   own->generation = books::held;
   leave_scopes(*own);
-  own->generation = 0;
   publish_live(*own);
+  own->generation = 0;
   release_books(own);
 }
 
@@ -44,7 +45,7 @@ void on_thread_exit(void*) {
   books* own = books_of_thread();
   thread_ended = true;
   leave_books();
-  if (own == nullptr || process.generation == 0) return;
+  if (process.generation == 0 || record_birth != state.birth) return;
   close_thread_record(thread_record);
   for (books* each = own; each != nullptr;) {
     books* inner = each->nested;
@@ -56,7 +57,9 @@ void on_thread_exit(void*) {
 
 books* register_thread() {
   if (!thread_ended) {
-    thread_record = open_thread_record();
+    // Who got no books has one already.
+    if (record_birth != state.birth) thread_record = open_thread_record();
+    record_birth = state.birth;
     books* own = acquire_books(thread_record);
     if (own != nullptr) {
       own->birth = state.birth;
@@ -66,6 +69,14 @@ books* register_thread() {
     return own;
   }
   return acquire_books(thread_record);  // an event after the last destructor: given back in return_books
+}
+
+// With a thread record of their own: the interrupted event may be about to write into the other.
+books* acquire_nested_books() {
+  const std::uint32_t record = open_thread_record();
+  books* const nested = acquire_books(record);
+  if (nested == nullptr) close_thread_record(record);
+  return nested;
 }
 
 // No stack holds two places with the thread's own memory, or the end of the main stack, between them.
@@ -111,8 +122,7 @@ books* usable_books(const void* at) {
       break;
     }
     outer = own;
-    // A thread record of its own: the interrupted event may be about to write into the other.
-    if (own->nested == nullptr) own->nested = acquire_books(open_thread_record());
+    if (own->nested == nullptr) own->nested = acquire_nested_books();
     own = own->nested;
     if (own == nullptr) return nullptr;
   }
