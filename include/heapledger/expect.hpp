@@ -39,7 +39,8 @@ struct site {
 };
 
 struct measurement {
-  bool measured = false;  // allocations are counted, and there was room for a scope, not nested too deep
+  bool measured = false;  // allocations are counted, and there was room for a scope, not nested too deep; and this is
+                          // not a forked child, which knows nothing of its parent's scopes
   usage used;
   std::vector<site> sites;          // most bytes first
   const char* why_unmeasured = "";  // a few words
@@ -170,6 +171,7 @@ measurement measure(F&& f) {
 }
 
 inline std::string to_string(const site& of) {
+  result.measured = result.measured && own->state() != scope_state::gone;
   std::string text = detail::counted(of.allocated_bytes, "byte") + " in " +
                      detail::counted(of.allocations, "allocation") + ", " + detail::counted(of.live_bytes, "byte") +
                      " not freed, from\n";

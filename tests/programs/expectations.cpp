@@ -86,6 +86,49 @@ void plain(unsigned, unsigned) {
 void googletest(unsigned, unsigned) {
   EXPECT_TRUE(heapledger::allocates_nothing([] {}));
   EXPECT_TRUE(heapledger::allocates_at_most({.allocations = 2}, [] { allocates_here(10, 2); }));
+// The peak is exact whatever threads make it: of bytes that none of them would tell the others.
+void threads(unsigned, unsigned) {
+  const auto at_once = [](std::size_t bytes, unsigned count) {
+    std::barrier<> all(count);
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < count; ++i)
+      threads.emplace_back(heapledger::bind(heapledger::scope::current(), [&] {
+        void* const block = take(bytes);
+        all.arrive_and_wait();
+        free(block);
+        all.arrive_and_wait();
+        free(take(bytes));
+      }));
+    for (std::thread& each : threads) each.join();
+  };
+  constexpr std::uint64_t bytes = 15'000, count = 4, of_threads = 4096;  // what std::thread takes itself
+  const auto too_many = heapledger::expect_at_most({.peak_bytes = bytes * count - 1}, [&] { at_once(bytes, count); });
+  CHECK(!too_many && too_many.measured && too_many.used.error_bytes == 0);
+  CHECK(contains(too_many.text, " bytes live at once, at most 59999 expected\n"));
+  CHECK(!!heapledger::expect_at_most({.peak_bytes = bytes * count + of_threads}, [&] { at_once(bytes, count); }));
+  // what lived in it is freed by a thread that is not
+  void* block = nullptr;
+  const measurement elsewhere = heapledger::measure([&] {
+    for (int i = 0; i < 3; ++i) {
+      block = take(bytes);
+      heapledger::run_in(heapledger::scope::process(), [&] { std::thread([&] { free(block); }).join(); });
+    }
+  });
+  CHECK(elsewhere.used.peak_bytes == bytes && elsewhere.used.error_bytes == 0 && elsewhere.used.live_bytes == 0);
+}
+
+// A forked child knows nothing of what it was in.
+void forked(unsigned, unsigned) {
+  int status = 0;
+  pid_t child = 0;
+  const auto of = heapledger::expect_no_allocations([&] {
+    if (child = fork(); child == 0) allocates_here(100, 1);
+    if (child != 0) waitpid(child, &status, 0);
+  });
+  if (child == 0) _exit(of.met && !of.measured ? 0 : 1);
+  CHECK(of.met && of.measured && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
   EXPECT_NONFATAL_FAILURE(EXPECT_TRUE(heapledger::allocates_nothing([] { allocates_here(10, 2); })),
                           "allocates_here(unsigned long, int)");
   EXPECT_THAT(heapledger::measure([] {}), heapledger::AllocatesNothing());
