@@ -5,9 +5,9 @@
 //     heapledger::expect_at_most({.allocations = 3, .peak_bytes = 4096}, [&] { load(file); }).or_abort();
 //
 // What is counted is what the calling thread does, and what other threads do in the scope, if it is handed on
-// (heapledger::bind). Exact: no sampling, every size, libraries included. Where the probe is not in the process, or the
-// program's allocations do not reach it (a sanitizer, an allocator of its own), nothing can be known: the expectation
-// is met, and says that it was not measured, and why.
+// (heapledger::bind). Exact: no sampling, every size, libraries included; the peak, too, whatever threads make it.
+// Where the probe is not in the process, or the program's allocations do not reach it (a sanitizer, an allocator of its
+// own), nothing can be known: the expectation is met, and says that it was not measured, and why.
 #pragma once
 
 #include <cxxabi.h>
@@ -141,6 +141,11 @@ inline void compare(std::string& text, std::uint64_t is, const char* what, const
   if (is > most) text += counted(is, what) + how + ", at most " + std::to_string(most) + " expected\n";
 }
 
+// Of an older probe a limit is met only if it was for certain.
+inline std::uint64_t highest(const usage& of) {
+  return std::min(static_cast<std::uint64_t>(of.peak_bytes + of.error_bytes), of.allocated_bytes);
+}
+
 }  // namespace detail
 
 template <class F>
@@ -149,6 +154,7 @@ measurement measure(F&& f) {
   const char* const uncounted = detail::why_not_counted();
   const scope around = scope::current();
   owned_scope own("measured", budget{}, around);
+  if (own != around && heapledger_scope_exact_peak != nullptr) heapledger_scope_exact_peak(own->handle());
   std::vector<heapledger_site> before;
   {
     const enter outside(scope::process());
@@ -160,9 +166,14 @@ measurement measure(F&& f) {
     static_cast<void>(std::forward<F>(f)());
   }
   const enter outside(scope::process());
-  if (!result.measured) {
-    result.why_unmeasured =
-        uncounted != nullptr ? uncounted : "there was no room for a scope, or it is nested too deep";
+  const char* const why_not = uncounted != nullptr ? uncounted
+                              : !result.measured  ? "there was no room for a scope, or it is nested too deep"
+                              : own->state() == scope_state::gone
+                                  ? "a forked child knows nothing of its parent's scopes"
+                                  : nullptr;
+  if (why_not != nullptr) {
+    result.measured = false;
+    result.why_unmeasured = why_not;
     return result;
   }
   result.used = own->used();
@@ -171,7 +182,6 @@ measurement measure(F&& f) {
 }
 
 inline std::string to_string(const site& of) {
-  result.measured = result.measured && own->state() != scope_state::gone;
   std::string text = detail::counted(of.allocated_bytes, "byte") + " in " +
                      detail::counted(of.allocations, "allocation") + ", " + detail::counted(of.live_bytes, "byte") +
                      " not freed, from\n";
@@ -186,8 +196,7 @@ inline expectation check(const measurement& of, const allocation_limits& most) {
   result.used = of.used;
   detail::compare(result.text, of.used.allocated_bytes, "byte", " allocated", most.bytes);
   detail::compare(result.text, of.used.allocations, "allocation", "", most.allocations);
-  const auto peak_bytes = static_cast<std::uint64_t>(of.used.peak_bytes);
-  detail::compare(result.text, peak_bytes, "byte", " live at once", most.peak_bytes);
+  detail::compare(result.text, detail::highest(of.used), "byte", " live at once", most.peak_bytes);
   result.met = result.text.empty();
   constexpr std::size_t shown = 10;
   detail::unnamed_frames unnamed;

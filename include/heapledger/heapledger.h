@@ -154,6 +154,12 @@ void heapledger_scope_release(heapledger_scope scope) HEAPLEDGER_WEAK;
  * stale. Cost: takes a lock; allocations in the scope then ask as with a budget on live bytes. */
 int heapledger_scope_threshold(heapledger_scope scope, uint64_t live_bytes) HEAPLEDGER_WEAK;
 
+/* From now on the peak of the scope is exact (error_bytes is 0) whatever threads work in it, unless it has a budget or
+ * a threshold on live bytes. To be set before the scope is entered. 1, or 0 for a stale handle. Cost: takes a lock;
+ * each event in the scope and below it then costs some ten ns more, and a cache line that its threads share. For tests.
+ */
+int heapledger_scope_exact_peak(heapledger_scope scope) HEAPLEDGER_WEAK;
+
 /* Between heapledger_spare(1) and heapledger_spare(0), which nest, no budget fails an allocation of this thread: for
  * code that must not fail. What passes over a limit is counted. Unwinding, and the dynamic linker, are spared without
  * it. Ended in another thread, it is ended in none. Returns 0 where there was no memory to note it. Cost: some ns; no

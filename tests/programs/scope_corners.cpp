@@ -341,6 +341,6 @@ constexpr test::test_case cases[] = {
 
 int main(int argc, char** argv) {
   if (!heapledger::active() && argc > 1 && std::string_view(argv[1]) == "absent") return absent();
+  if (!heapledger::active() && argc > 1 && std::string_view(argv[1]) == "uncounted") return uncounted();
   return test::run_case(cases, argc, argv);
 }
-  if (!heapledger::active() && argc > 1 && std::string_view(argv[1]) == "uncounted") return uncounted();

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <barrier>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -78,6 +79,88 @@ void of_others(unsigned, unsigned) {
   CHECK(b.used().peak_bytes == 700 && a.used().peak_bytes == 3700);
 }
 
+std::vector<void*> blocks_of(std::size_t bytes, std::size_t count) {
+  std::vector<void*> blocks(count);
+  for (void*& block : blocks) block = take(bytes);
+  return blocks;
+}
+void free_all(const std::vector<void*>& blocks) {
+  for (void* block : blocks) free(block);
+}
+
+// What the first thread has, and has let nobody wait for, is part of the peak that a second one makes.
+void joined(unsigned, unsigned) {
+  const scope work("work");
+  const enter in(work);
+  const auto mine = blocks_of(10'000, 1000);
+  std::thread(heapledger::bind(work, [] { free_all(blocks_of(10'000, 2000)); })).join();
+  const heapledger::usage before = work.used();
+  CHECK(before.peak_bytes >= 30'000'000 - before.error_bytes && before.error_bytes <= 128 * 1024);
+  free_all(mine);
+  CHECK(work.used().peak_bytes >= before.peak_bytes);
+}
+
+// A peak that was seen stays one, though no thread was at it alone, or told of it.
+void seen(unsigned, unsigned) {
+  const scope work("work");
+  std::barrier<> all(5);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      std::vector<void*> blocks;
+      heapledger::run_in(work, [&] { blocks = blocks_of(100, 150); });
+      all.arrive_and_wait();
+      all.arrive_and_wait();
+      free_all(blocks);
+    });
+  all.arrive_and_wait();
+  CHECK(work.used().peak_bytes >= 60'000);
+  all.arrive_and_wait();
+  for (std::thread& each : threads) each.join();
+  CHECK(work.used().peak_bytes >= 60'000 && work.used().live_bytes == 0);
+}
+
+// Threads whose slots were needed for other scopes had a part in the peak all the same.
+void folded(unsigned, unsigned) {
+  constexpr int count = 16;
+  const scope work("work");
+  std::barrier<> all(count);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&] {
+      void* const block = heapledger::run_in(work, [] { return take(30'000); });
+      all.arrive_and_wait();
+      heapledger::run_in(work, [=] { free(block); });
+      for (int other = 0; other < 600; ++other) {
+        const heapledger::owned_scope request("request", {}, scope::process());
+        heapledger::run_in(request, [] { free(take(1)); });
+      }
+    });
+  for (std::thread& each : threads) each.join();
+  const heapledger::usage used = work.used();
+  CHECK(used.peak_bytes + used.error_bytes >= count * 30'000);
+  CHECK(used.error_bytes <= count * 2 * 32 * 1024);
+}
+
+// What threads have leased, and do not use, is not in use; and what is not known of the peak is told.
+void leased(unsigned, unsigned) {
+  constexpr int count = 4;
+  scope work("work", test::failing(100'000'000));
+  std::barrier<> all(count);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&, i] {
+      for (int turn = 0; turn < count; ++turn) {  // never two at once
+        if (turn == i) heapledger::run_in(work, [] { free_all(blocks_of(100, 150)); });
+        all.arrive_and_wait();
+      }
+    });
+  for (std::thread& each : threads) each.join();
+  const heapledger::usage used = work.used();
+  CHECK(used.peak_bytes <= static_cast<std::int64_t>(used.allocated_bytes));
+  CHECK(used.peak_bytes - used.error_bytes <= 15'000 + 2000 && used.error_bytes <= count * 128 * 1024);
+}
+
 // Ends in its scopes: by exit, or by a signal.
 void left_open(unsigned how, unsigned) {
   free(take(1 << 20));
@@ -96,6 +179,10 @@ void left_open(unsigned how, unsigned) {
 constexpr test::test_case cases[] = {
     {"between_looks", between_looks},
     {"of_others", of_others},
+    {"joined", joined},
+    {"seen", seen},
+    {"folded", folded},
+    {"leased", leased},
     {"left_open", left_open},
 };
 

@@ -208,6 +208,16 @@ HL_EXPORT int heapledger_scope_threshold(heapledger_scope scope, std::uint64_t l
   return static_cast<int>(record->threshold_count) - 1;
 }
 
+HL_EXPORT int heapledger_scope_exact_peak(heapledger_scope scope) {
+  const booking event(__builtin_dwarf_cfa());
+  if (!event) return 0;
+  lock_guard held(scopes_lock);
+  scope_record* record = named(scope);
+  if (record == nullptr) return 0;
+  make_exact(*record);
+  return 1;
+}
+
 HL_EXPORT int heapledger_spare(int on) {
   const booking event(__builtin_dwarf_cfa());
   if (!event || thread_scopes_of(*event) == nullptr) return 0;

@@ -28,12 +28,14 @@ std::int64_t largest_lease_past_thresholds(const scope_record& record) {
   return largest;
 }
 
-std::int64_t fair_lease(const scope_record& record, std::int64_t left, std::int64_t largest) {
+std::int64_t fair_lease(std::uint32_t threads, std::int64_t left, std::int64_t largest) {
   if (left <= 0) return 0;
   // Divided by the next power of two: this is asked at every event.
-  const std::uint32_t threads = __atomic_load_n(&record.contributors, __ATOMIC_RELAXED) | 1;
-  const std::int64_t fair = left >> (lease_shift + 32 - static_cast<unsigned>(__builtin_clz(threads)));
+  const std::int64_t fair = left >> (lease_shift + 32 - static_cast<unsigned>(__builtin_clz(threads | 1)));
   return fair < largest ? fair : largest;
+}
+std::int64_t fair_lease(const scope_record& record, std::int64_t left, std::int64_t largest) {
+  return fair_lease(__atomic_load_n(&record.contributors, __ATOMIC_RELAXED), left, largest);
 }
 
 // The lowest armed threshold; -1 is none.
@@ -44,6 +46,12 @@ int next_threshold(const scope_record& record) {
     if ((armed >> i & 1) != 0 && (lowest < 0 || record.thresholds[i] < record.thresholds[lowest]))
       lowest = static_cast<int>(i);
   return lowest;
+}
+
+// Before the children are looked at: one that arrives meanwhile looks itself (open_below).
+void gate(scope_record& record) {
+  for (scope_record* each = &record; each != nullptr; each = next_below(record, *each))
+    __atomic_store_n(&each->gated, true, __ATOMIC_SEQ_CST);
 }
 
 // From now on the thread asks for everything.
@@ -218,7 +226,8 @@ void keep_lease_small(scope_slot& slot, bool to_stay) {
   for (std::size_t r = 0; r < wire::resource_count; ++r) {
     std::int64_t& pending = slot.pending[r];
     const bool bounded = r == live ? bounds_live(record) : record.limit[r] != no_limit;
-    if (!bounded && pending <= hold_back_of_scope_bytes && pending >= -hold_back_of_scope_bytes) continue;
+    const std::int64_t held_back = r == live ? held_back_in(record) : hold_back_of_scope_bytes;
+    if (!bounded && pending <= held_back && pending >= -held_back) continue;
     if (pending > 0 || !bounded) {
       // Let through, or without a limit.
       const std::int64_t now = __atomic_add_fetch(&record.committed[r], pending, __ATOMIC_RELAXED);
@@ -251,6 +260,7 @@ void set_lease_marks(books& own) {
   };
   for (const scope_slot* slot = mine.current; slot != nullptr; slot = slot->parent) {
     const scope_record& record = *slot->of;
+    if (HL_UNLIKELY(record.exact)) rise = fall = 0;
     if (!record.limited) continue;
     if (bounds_live(record)) {
       at_most(rise, -slot->pending[live]);
@@ -277,10 +287,20 @@ bool add_threshold(scope_record& record, std::int64_t live_bytes) {
   __atomic_store_n(&record.threshold_count, at + 1, __ATOMIC_RELEASE);
   record.limited = true;
   __atomic_fetch_or(&record.armed, 1u << at, __ATOMIC_RELAXED);
-  // Before the children are looked at: one that arrives meanwhile looks itself (open_below).
-  for (scope_record* each = &record; each != nullptr; each = next_below(record, *each))
-    __atomic_store_n(&each->gated, true, __ATOMIC_SEQ_CST);
+  gate(record);
   return true;
+}
+
+void make_exact(scope_record& record) {
+  record.exact = true;
+  gate(record);
+}
+
+std::int64_t most_unseen_bytes(const scope_record& record) {
+  if (!bounds_live(record)) return record.exact ? 0 : 2 * hold_back_of_scope_bytes;
+  // A lease for one thread alone is the largest; one that was taken stays until it is twice what would be fair.
+  const std::int64_t fair = fair_lease(1, record.limit[live], largest_lease);
+  return 2 * fair;
 }
 
 }  // namespace heapledger::probe

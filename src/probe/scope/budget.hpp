@@ -47,5 +47,9 @@ void set_lease_marks(books& own);
 
 // A place in live bytes that somebody wants to hear of; false when there are too many. With the lock held.
 bool add_threshold(scope_record& record, std::int64_t live_bytes);
+// From now on threads tell of all that they do in it. With the lock held.
+void make_exact(scope_record& record);
+// What one of several threads may have in the scope that its peak knows nothing of, or the peak have that it has not.
+std::int64_t most_unseen_bytes(const scope_record& record);
 
 }  // namespace heapledger::probe

@@ -73,7 +73,8 @@ struct alignas(64) scope_record {
   std::int64_t limit[wire::resource_count];
   std::int64_t reserve_bytes;  // of live bytes above the limit, for code that must not fail
   bool limited;                // a limit or a threshold of its own
-  bool gated;                  // the same of it or of an ancestor
+  bool exact;                  // every event is told at once: so its peak is known, whatever threads do
+  bool gated;                  // one of these, of it or of an ancestor
   bool fail;                   // over budget, allocations fail
   std::uint32_t revoking;      // leases are being taken back: wait for the lock before using one
   std::uint32_t base_account;
@@ -118,6 +119,13 @@ struct alignas(64) scope_record {
 inline std::uint32_t known_workers(const scope_record& record) {
   const std::uint32_t met = __atomic_load_n(&record.workers_met, __ATOMIC_ACQUIRE);
   return met < scope_record::worker_count ? met : scope_record::worker_count;
+}
+// Those that were in it, each of which may have bytes that the peak knows nothing of; more than there were, where many
+// came and went.
+inline std::uint32_t threads_met(const scope_record& record) {
+  const std::uint32_t met = __atomic_load_n(&record.workers_met, __ATOMIC_RELAXED);
+  const std::uint32_t now = __atomic_load_n(&record.contributors, __ATOMIC_RELAXED);
+  return met > now ? met : now;
 }
 // Whether live bytes in it need leases.
 inline bool bounds_live(const scope_record& record) {

@@ -17,7 +17,7 @@ namespace {
 
 void begin(scope_record& record, scope_record* parent, const scope_budget& budget, const scope_attachment& attached) {
   record.parent = parent;
-  record.limited = record.fail = false;
+  record.limited = record.exact = record.fail = false;
   for (std::size_t r = 0; r < wire::resource_count; ++r) {
     record.limit[r] = budget.limit[r];
     record.limited = record.limited || budget.limit[r] != no_limit;

@@ -24,6 +24,8 @@ std::int64_t seen_live(const scope_slot& slot) {
   return load(slot.of->committed[live]) + (HL_UNLIKELY(pending > 0) && bounds_live(*slot.of) ? 0 : pending);
 }
 
+}  // namespace
+
 void note_peak(scope_record& record, std::int64_t bytes) {
   std::int64_t known = load(record.peak_bytes);
   if (HL_LIKELY(bytes <= known)) return;
@@ -31,6 +33,8 @@ void note_peak(scope_record& record, std::int64_t bytes) {
     if (__atomic_compare_exchange_n(&record.peak_bytes, &known, bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
   note_peak_of_kind(record.kind, bytes);
 }
+
+namespace {
 
 bool stale(const scope_slot& slot) {
   return !names(slot.handle, settled_life(*slot.of, slot.handle));
@@ -239,8 +243,9 @@ void apply(const thread_scopes& mine, scope_slot* slot, const totals& did) {
         slot->pending[allocated] += static_cast<std::int64_t>(did.allocated_bytes);
       if (record.limit[calls] != no_limit) slot->pending[calls] += static_cast<std::int64_t>(did.allocations);
       keep_lease_small(*slot, mine.holding);
-    } else if (__atomic_load_n(&record.contributors, __ATOMIC_RELAXED) > 1 &&
-               (slot->pending[live] > hold_back_of_scope_bytes || slot->pending[live] < -hold_back_of_scope_bytes)) {
+    } else if (const std::int64_t most = held_back_in(record);
+               slot->pending[live] > most || slot->pending[live] < -most) {
+      // With one thread as well: another may come, to which it is no peak that this one keeps to itself.
       const std::int64_t now = __atomic_add_fetch(&record.committed[live], slot->pending[live], __ATOMIC_RELAXED);
       slot->pending[live] = 0;
       note_peak(record, now);

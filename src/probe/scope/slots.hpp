@@ -135,6 +135,10 @@ class in_hand {
 };
 
 inline constexpr std::int64_t hold_back_of_scope_bytes = 32 * 1024;
+// What a thread may have in a scope without a limit on live bytes, and tell nobody.
+inline std::int64_t held_back_in(const scope_record& record) {
+  return HL_UNLIKELY(record.exact) ? 0 : hold_back_of_scope_bytes;
+}
 inline constexpr std::uint32_t nobodys_accounts = std::uint32_t{1} << 30;
 
 // nullptr when there is no memory.
@@ -189,6 +193,7 @@ HL_HOT bool leases_cover(const books& own, std::size_t bytes) {
                               static_cast<std::int64_t>(own.thread->allocations) < mine.calls_mark);
 }
 void set_mark_of_frees(books& own);  // from the marks of the scope and of the process
+void note_peak(scope_record& record, std::int64_t bytes);
 void note_peaks(const thread_scopes& mine);
 // A free found a peak. It is kept here until the thread settles: a thing grows by steps, each with a free.
 void open_peak(books& own);

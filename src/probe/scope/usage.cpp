@@ -2,6 +2,7 @@
 
 #include "probe/account/registry.hpp"
 #include "probe/base/lock.hpp"
+#include "probe/scope/budget.hpp"
 #include "probe/scope/children.hpp"
 
 namespace heapledger::probe {
@@ -155,6 +156,52 @@ bool add_usage_of_childless(const scope_record& record, scope_handle handle, boo
   return true;
 }
 
+totals read_usage(scope_record& record, scope_handle handle, bool alone) {
+  totals sum{};
+  if (!add_usage_of_childless(record, handle, alone, sum)) {
+    const lock_guard held(scopes_lock);
+    add_usage(record, handle, alone, sum);
+  }
+  return sum;
+}
+
+bool same(const totals& a, const totals& b) {
+  return a.allocations == b.allocations && a.allocated_bytes == b.allocated_bytes && a.frees == b.frees &&
+         a.freed_bytes == b.freed_bytes;
+}
+
+// Nothing that it knows of was more than what was ever allocated: what threads have leased, and never used, was not.
+std::int64_t truthful_peak(scope_record& record, scope_handle handle, const totals& all) {
+  const std::int64_t lived = all.live_bytes();
+  // As they only grow, what they were twice they were at once; what is seen here is not to be less the next time.
+  if (lived > __atomic_load_n(&record.peak_bytes, __ATOMIC_RELAXED) && same(all, read_usage(record, handle, false)))
+    note_peak(record, lived);
+  const std::int64_t known = peak_of(record, handle);
+  const std::int64_t peak = lived > known ? lived : known;
+  const auto most = static_cast<std::int64_t>(all.allocated_bytes);
+  return peak < most ? peak : most;
+}
+
+// Books are as many as threads ever were at once.
+std::int64_t error_of_peak(const scope_record& record) {
+  const std::uint32_t met = threads_met(record);
+  const std::uint32_t books = __atomic_load_n(&segment.header->writer_count, __ATOMIC_RELAXED);
+  const std::uint32_t threads = met < books ? met : books;
+  return threads > 1 ? most_unseen_bytes(record) * threads : 0;
+}
+
+void usage_of_scope(scope_record& record, scope_handle handle, bool alone, scope_usage& out) {
+  const totals sum = read_usage(record, handle, alone);
+  const totals all = alone ? read_usage(record, handle, false) : sum;
+  out = {sum.live_bytes(),
+         static_cast<std::int64_t>(sum.allocations - sum.frees),
+         truthful_peak(record, handle, all),
+         sum.allocated_bytes,
+         sum.allocations,
+         sum.frees,
+         error_of_peak(record)};
+}
+
 void usage_of_process(scope_usage& out) {
   const wire::segment_header& header = *segment.header;
   totals sum{};
@@ -164,9 +211,10 @@ void usage_of_process(scope_usage& out) {
     sum += {thread.allocations, thread.allocated_bytes, thread.frees, thread.freed_bytes};
   }
   const std::int64_t known = __atomic_load_n(&header.peak_bytes, __ATOMIC_RELAXED);
+  const std::uint32_t threads = header.peak_threads > registered_books() ? header.peak_threads : registered_books();
   out = {sum.live_bytes(),
          static_cast<std::int64_t>(sum.allocations - sum.frees),
-         known,
+         sum.live_bytes() > known ? sum.live_bytes() : known,
          sum.allocated_bytes,
          sum.allocations,
          sum.frees,
@@ -191,28 +239,13 @@ bool sum_of_threads(const scope_record& record, scope_handle handle, totals& out
 bool usage_of(books& own, scope_handle handle, bool alone, scope_usage& out) {
   if (handle == 0) {
     usage_of_process(out);
-  } else {
-    thread_scopes* const mine = thread_scopes_of(own);
-    if (mine == nullptr) return false;
-    const in_hand scope(*mine, handle);
-    if (!scope) return false;
-    scope_record& record = *scope;
-    totals sum{};
-    if (!add_usage_of_childless(record, handle, alone, sum)) {
-      const lock_guard held(scopes_lock);
-      add_usage(record, handle, alone, sum);
-    }
-    const std::uint32_t threads = __atomic_load_n(&record.contributors, __ATOMIC_RELAXED);
-    out = {sum.live_bytes(),
-           static_cast<std::int64_t>(sum.allocations - sum.frees),
-           peak_of(record, handle),
-           sum.allocated_bytes,
-           sum.allocations,
-           sum.frees,
-           threads > 1 ? 2 * hold_back_of_scope_bytes * threads : 0};
+    return true;
   }
-  const std::uint32_t threads = header.peak_threads > registered_books() ? header.peak_threads : registered_books();
-  if (out.live_bytes > out.peak_bytes) out.peak_bytes = out.live_bytes;
+  thread_scopes* const mine = thread_scopes_of(own);
+  if (mine == nullptr) return false;
+  const in_hand scope(*mine, handle);
+  if (!scope) return false;
+  usage_of_scope(*scope, handle, alone, out);
   return true;
 }
 
