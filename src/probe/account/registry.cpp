@@ -17,6 +17,7 @@ constinit std::uint32_t registry_lock = 0;
 constinit books* free_books = nullptr;
 constinit books* made_books = nullptr;
 constinit std::uint32_t in_use = 0;
+constinit std::uint32_t without_record = 0;  // of these, books that record 0 serves
 constinit std::uint32_t next_recycled = 1;
 constinit registry_options settings;
 
@@ -48,26 +49,46 @@ books* make_books() {
   return own;
 }
 
-// Record 0 sums up ended threads whose records were needed again.
-bool recycle(std::uint32_t& record) {
+// The next record of a thread that has ended; 0: there is none.
+std::uint32_t next_ended() {
   for (std::uint32_t tried = 1; tried < segment.threads.capacity; ++tried) {
     const std::uint32_t at = next_recycled;
     next_recycled = at + 1 == segment.threads.capacity ? 1 : at + 1;
-    wire::thread& old = segment.threads[at];
-    if (old.state != wire::thread_state::ended) continue;
-    wire::thread& sum = segment.threads[0];
-    sum.allocations += old.allocations;
-    sum.allocated_bytes += old.allocated_bytes;
-    sum.frees += old.frees;
-    sum.freed_bytes += old.freed_bytes;
-    sum.state = wire::thread_state::ended;
-    old = {};
-    for (std::uint32_t i = 0; i < segment.header->writer_count; ++i)  // what they booked was not the next thread's
-      if (segment.writer_books[i].thread == at + 1) segment.writer_books[i].thread = wire::several_threads;
-    record = at;
-    return true;
+    if (segment.threads[at].state == wire::thread_state::ended) return at;
   }
-  return false;
+  return 0;
+}
+
+// What was booked for it is one of several threads' from now on.
+void forget_writers_of(std::uint32_t record) {
+  for (std::uint32_t i = 0; i < segment.header->writer_count; ++i)
+    if (segment.writer_books[i].thread == record + 1) segment.writer_books[i].thread = wire::several_threads;
+}
+
+void add_totals(wire::thread& sum, const wire::thread& of) {
+  sum.allocations += of.allocations;
+  sum.allocated_bytes += of.allocated_bytes;
+  sum.frees += of.frees;
+  sum.freed_bytes += of.freed_bytes;
+}
+
+// Record 0 sums up ended threads whose records were needed again. While it serves a thread, which would take what is
+// added for its own work, in scopes, another ended thread's record does.
+bool recycle(std::uint32_t& record) {
+  const std::uint32_t at = next_ended();
+  const std::uint32_t sum = without_record == 0 ? 0 : next_ended();
+  if (at == 0 || at == sum || (without_record != 0 && sum == 0)) return false;
+  if (sum != 0) {
+    forget_writers_of(sum);
+    segment.threads[sum].tid = 0;
+    __builtin_strcpy(segment.threads[sum].name, "(ended threads)");
+  }
+  add_totals(segment.threads[sum], segment.threads[at]);
+  segment.threads[sum].state = wire::thread_state::ended;
+  segment.threads[at] = {};
+  forget_writers_of(at);
+  record = at;
+  return true;
 }
 
 }  // namespace
@@ -75,7 +96,7 @@ bool recycle(std::uint32_t& record) {
 void reset_registry(const registry_options& options) {
   registry_lock = 0;
   free_books = made_books = nullptr;
-  in_use = 0;
+  in_use = without_record = 0;
   next_recycled = 1;
   settings = options;
 }
@@ -100,6 +121,7 @@ books* acquire_books(std::uint32_t thread_record) {
   // Each may hold back what would have made a later peak.
   if (segment.header->peak_threads < in_use) segment.header->peak_threads = in_use;
   own->thread = &segment.threads[thread_record];
+  if (thread_record == 0) ++without_record;
   std::uint32_t& served = segment.writer_books[own->writer_id - 1].thread;
   if (served != thread_record + 1)
     served = served == 0 && thread_record != 0 ? thread_record + 1 : wire::several_threads;
@@ -116,6 +138,7 @@ void release_books(books* own) {
   lock_guard held(registry_lock);
   own->next_free = free_books;
   free_books = own;
+  if (own->thread == &segment.threads[0]) --without_record;
   __atomic_store_n(&in_use, in_use - 1, __ATOMIC_RELAXED);
 }
 
