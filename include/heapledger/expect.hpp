@@ -167,7 +167,7 @@ measurement measure(F&& f) {
   }
   const enter outside(scope::process());
   const char* const why_not = uncounted != nullptr ? uncounted
-                              : !result.measured  ? "there was no room for a scope, or it is nested too deep"
+                              : !result.measured   ? "there was no room for a scope, or it is nested too deep"
                               : own->state() == scope_state::gone
                                   ? "a forked child knows nothing of its parent's scopes"
                                   : nullptr;
