@@ -142,6 +142,41 @@ TEST(report_text, a_list_that_was_asked_for_and_is_empty_is_said_to_be) {
   EXPECT_NE(utc_report(p, options).find("What is freed at once: 0 temporary allocations"), std::string::npos);
 }
 
+profile window_of(const counters& startup, const counters& loader, const counters& cache) {
+  profile_builder builder;
+  builder.stack({{"startup", "tool.c", 12}, {"main", "tool.c", 70}}, startup);
+  builder.stack({{"loader", "tool.c", 31}, {"main", "tool.c", 77}}, loader);
+  builder.stack({{"cache", "tool.c", 41}, {"main", "tool.c", 78}}, cache);
+  profile& p = builder.edit();
+  p.process.command = {"tool"};
+  p.window =
+      window_info{.since = {.name = "warm", .time_ns = 1'000'000}, .until = {.name = "late", .time_ns = 2'000'000}};
+  return builder.build();
+}
+
+TEST(report_text, what_grew_in_a_window_is_not_hidden_by_what_shrank) {
+  const auto freed = booked(0, 0, 1, 12 << 20, 0);
+  const auto p = window_of(freed, booked(8, 8 << 20, 0, 0, 0), booked(2, 2 << 20, 0, 0, 0));
+  auto options = plain();
+  options.by = analyse::measure::live;
+  const std::string text = utc_report(p, options);
+  for (const char* words : {"What grew: 10.0 MiB (12.0 MiB shrank elsewhere)", " 80.0 %  8.0 MiB in 8 blocks",
+                            " 20.0 %  2.0 MiB in 2 blocks"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << text;
+  options.left_out = {false, true, false};
+  EXPECT_NE(utc_report(p, options).find(" 20.0 %  2.0 MiB in 2 blocks"), std::string::npos) << "shares are of all";
+}
+
+TEST(report_text, a_window_in_which_nothing_grew_says_so) {
+  const std::string text = utc_report(window_of(booked(0, 0, 1, 2048, 0), {}, {}), plain());
+  EXPECT_NE(text.find("What grew: nothing (2.0 KiB shrank)"), std::string::npos) << text;
+}
+
+TEST(report_text, fewer_and_larger_blocks_have_no_average) {
+  const std::string text = utc_report(window_of(booked(1, 4096, 3, 300, 0), {}, {}), plain());
+  EXPECT_NE(text.find("3.7 KiB in -2 blocks\n"), std::string::npos) << text;
+}
+
 TEST(report_text, tidy_program_golden) {
   expect_golden("tidy_program", utc_report(tidy_program(), plain()));
 }

@@ -50,6 +50,8 @@ std::string amount(const profile& p, const counters& count, measure by) {
   const std::string each = average(count.allocated_bytes, count.allocations);
   switch (by) {
     case measure::live:
+      if (count.live_blocks() <= 0)  // in a window: fewer blocks, and larger
+        return fmt::format("{} in {} blocks", bytes_text(count.live_bytes()), signed_count_text(count.live_blocks()));
       return fmt::format(
           "{} in {} block{} of {}{}", bytes_text(count.live_bytes()), signed_count_text(count.live_blocks()),
           count.live_blocks() == 1 ? "" : "s",
@@ -99,7 +101,8 @@ void write_left_out(page& page, const profile& p, const analyse::caller_tree& tr
 
 void write_sites(page& page, site_list& list, const site_section_options& options) {
   const profile& p = list.source();
-  const auto total = static_cast<double>(shared_by_sites(list, options.by));
+  const auto total =
+      static_cast<double>(options.shares_of != 0 ? options.shares_of : shared_by_sites(list, options.by));
   const auto order = analyse::rank_sites(list.sites(), options.by, SIZE_MAX);
   const auto value_at = [&](std::size_t i) {
     return static_cast<double>(value_of(list.sites()[order[i]].count, options.by));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ namespace heapledger::report {
 
 struct site_section_options {
   analyse::measure by = analyse::measure::live;
-  std::size_t top = 0;  // 0: `usual`, and none that hardly matter
+  std::int64_t shares_of = 0;  // 0: of what all have
+  std::size_t top = 0;         // 0: `usual`, and none that hardly matter
   std::size_t usual = 10;
   std::size_t depth = 0;  // 0: what matters
   bool full_recursion = false;

@@ -48,11 +48,32 @@ std::string live_title(ending ended) {
   return "Where the memory was when last seen";
 }
 
+// Of a window the sum says little: what one place gave back hides what another took.
+struct window_change {
+  std::int64_t grew = 0;
+  std::int64_t shrank = 0;
+};
+
+window_change change_of(const std::vector<analyse::site>& sites) {
+  window_change result;
+  for (const auto& site : sites) {
+    const std::int64_t bytes = site.count.live_bytes();
+    (bytes > 0 ? result.grew : result.shrank) += bytes > 0 ? bytes : -bytes;
+  }
+  return result;
+}
+
+std::string growth_title(const window_change& change) {
+  const std::string grew = change.grew == 0 ? "nothing" : bytes_text(change.grew);
+  if (change.shrank == 0) return fmt::format("What grew: {}", grew);
+  return fmt::format("What grew: {} ({} shrank{})", grew, bytes_text(change.shrank),
+                     change.grew == 0 ? "" : " elsewhere");
+}
+
 std::string title_of(const profile& p, measure by) {
   const counters total = p.totals();
   switch (by) {
     case measure::live:
-      if (p.window) return fmt::format("What grew: {}", bytes_text(total.live_bytes()));
       return fmt::format("{}: {}", live_title(p.process.ended), bytes_text(total.live_bytes()));
     case measure::peak:
       return fmt::format("Where the memory was at the peak: {}", bytes_text(total.peak_bytes));
@@ -96,17 +117,21 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
   auto lists = lists_of(p, options.by);
   const bool same = !p.window && p.totals().live_bytes() > 0 && peak_is_what_lives(p);
   if (same) std::erase(lists, options.by == measure::peak ? measure::live : measure::peak);
+  const window_change change = p.window ? change_of(sites.sites()) : window_change{};
 
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const measure by = lists[i];
-    if (value_of(p.totals(), by) <= 0) {
+    const bool is_growth = p.window && by == measure::live;
+    if (is_growth) page.heading(growth_title(change));
+    if (is_growth && change.grew == 0) continue;
+    if (!is_growth && value_of(p.totals(), by) <= 0) {
       if (by == measure::live && !p.window && p.process.ended == ending::exited)
         page.heading("Never freed: nothing");
       else if (by == options.by)
         page.heading(title_of(p, by));
       continue;
     }
-    page.heading(title_of(p, by));
+    if (!is_growth) page.heading(title_of(p, by));
     if (same && (by == measure::live || by == measure::peak)) page.line("  (this is the peak as well)", tone::faint);
     write_left_out(page, p, by, options.left_out, options.left_out_by);
     const bool has_known = by == measure::live && !options.known.empty();
@@ -118,6 +143,7 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
     }
     site_section_options section;
     section.by = by;
+    if (is_growth) section.shares_of = change.grew;
     section.depth = options.depth;
     section.full_recursion = options.full_recursion;
     section.top = options.top;
