@@ -53,6 +53,27 @@ TEST(run_messages, many_of_one_program_need_no_filter) {
   EXPECT_EQ(said_of(profiles(20, "make")).find("--only"), std::string::npos);
 }
 
+TEST(run_messages, the_largest_profile_that_lost_stacks_is_named_and_what_to_do) {
+  auto all = profiles(3, "cc1plus");
+  all[0].lost_stacks = all[1].lost_stacks = "54 % of the bytes at the peak have no stack, because of x";
+  all[1].lacked_room = true;
+  const auto said = [&] {
+    testing::internal::CaptureStderr();
+    say_lost_stacks(all, "/dev/shm/heapledger-0-1-x");
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(
+      said(),
+      "heapledger: cc1plus.1.hlp: 54 % of the bytes at the peak have no stack, because of x; give it more (docker "
+      "run --shm-size=1g; mount -o remount,size=1g /dev/shm); stacks are missing in 1 other profile, too\n");
+  all.resize(1);
+  EXPECT_EQ(said(),
+            "heapledger: cc1plus.0.hlp: 54 % of the bytes at the peak have no stack, because of x; record with "
+            "--depth\n");
+  all[0].lost_stacks.clear();
+  EXPECT_EQ(said(), "");
+}
+
 TEST(run_messages, silent_processes_are_one_line) {
   const auto said = [](const std::vector<collect::silent_process>& processes) {
     testing::internal::CaptureStderr();

@@ -130,6 +130,7 @@ class attached {
     for (const auto& failed : writer.failed()) mark.say(failed.why);
     if (!options_.quiet) {
       say_own_allocators(writer.written(), {});
+      say_lost_stacks(writer.written(), directory.path());
       say_written(writer.written());
     }
     say_without_books(writer.without_books(), directory.path());

@@ -106,6 +106,7 @@ int finish(const run_options& options, collect::session_directory& directory, co
     say_own_allocators(writer.written(), real_path(check_program(options.command[0]).path));
     say_uncounted(writer.uncounted(), options.only);
     say_silent(silent);
+    say_lost_stacks(writer.written(), directory.path());
     say_written(writer.written());
     say_no_profile(options, writer, wait_status);
   }

@@ -12,12 +12,14 @@
 #include "tool/collect/outside_markers.hpp"
 #include "tool/collect/uncounted.hpp"
 #include "tool/profile/write.hpp"
+#include "tool/report/loss_words.hpp"
 #include "tool/symbolize/perf_map.hpp"
 
 namespace heapledger::cli {
 namespace {
 
 constexpr std::uint64_t interlude_bytes = 1 << 20;
+constexpr double share_of_lost_stacks_worth_a_word = 0.01;
 constexpr std::size_t batch_limit = 2'000'000;  // nodes, stacks and places: some 200 MiB
 
 // Not worth one is the short life of a child between fork and exec, most of it its parent's leftovers.
@@ -101,6 +103,8 @@ void profile_writer::write_file(const collect::process_watch& image, const profi
   result.is_running = collected.process.ended == ending::running;
   result.peak_bytes = collected.totals().peak_bytes;
   result.exe = collected.process.exe;
+  result.lost_stacks = report::lost_stacks_text(collected, share_of_lost_stacks_worth_a_word);
+  result.lacked_room = collected.profiler.losses.contains("segment_full");
   result.file = names_.name_for({.pid = result.pid,
                                  .program = result.program,
                                  .host = collected.process.host,

@@ -25,8 +25,10 @@ struct written_profile {
   std::uint32_t pid = 0;
   bool is_running = false;
   std::int64_t peak_bytes = 0;
-  std::string exe;      // a path on this machine
-  bool is_kept = true;  // not given to a device or pipe
+  std::string exe;               // a path on this machine
+  bool is_kept = true;           // not given to a device or pipe
+  std::string lost_stacks = {};  // how much has none, and why; empty: all have
+  bool lacked_room = false;      // of the file system, for its tables
 };
 
 struct failed_profile {

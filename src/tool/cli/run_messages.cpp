@@ -13,6 +13,7 @@
 #include "tool/collect/program_check.hpp"
 #include "tool/profile/error.hpp"
 #include "tool/report/uncounted_text.hpp"
+#include "tool/report/units.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -130,14 +131,38 @@ void say_uncounted(const std::vector<uncounted_info>& programs, const std::vecto
   if (!wanted.empty()) say(fmt::format("not counted: {}", report::uncounted_text(wanted)));
 }
 
+namespace {
+
+std::string how_to_make_room(const std::string& session_directory) {
+  return session_directory.starts_with("/dev/shm/")
+             ? "give it more (docker run --shm-size=1g; mount -o remount,size=1g /dev/shm)"
+             : "make room there";
+}
+
+}  // namespace
+
+void say_lost_stacks(const std::vector<written_profile>& written, const std::string& session_directory) {
+  std::size_t others = 0;
+  const written_profile* first = nullptr;
+  for (const auto& profile : written) {
+    if (profile.lost_stacks.empty()) continue;
+    others += first != nullptr ? 1 : 0;
+    if (first == nullptr || profile.peak_bytes > first->peak_bytes) first = &profile;
+  }
+  if (first == nullptr) return;
+  say(fmt::format("{}: {}; {}{}", first->file, first->lost_stacks,
+                  first->lacked_room ? how_to_make_room(session_directory) : "record with --depth",
+                  others == 0 ? ""
+                              : fmt::format("; stacks are missing in {}, too",
+                                            report::counted(others, "other profile", "other profiles"))));
+}
+
 void say_without_books(std::size_t processes, const std::string& session_directory) {
   if (processes == 0) return;
   const bool is_in_shm = session_directory.starts_with("/dev/shm/");
-  say(fmt::format(
-      "not counted: {}, for want of room in {}; {}, or count fewer programs with --only",
-      processes == 1 ? "one process" : fmt::format("{} processes", processes),
-      is_in_shm ? "/dev/shm" : session_directory,
-      is_in_shm ? "give it more (docker run --shm-size=1g; mount -o remount,size=1g /dev/shm)" : "make room there"));
+  say(fmt::format("not counted: {}, for want of room in {}; {}, or count fewer programs with --only",
+                  processes == 1 ? "one process" : fmt::format("{} processes", processes),
+                  is_in_shm ? "/dev/shm" : session_directory, how_to_make_room(session_directory)));
 }
 
 void say_silent(const std::vector<collect::silent_process>& processes) {

@@ -25,6 +25,8 @@ void say_uncounted(const std::vector<uncounted_info>& programs, const std::vecto
 std::string no_probe_text(const std::string& program, int wait_status);
 // Processes that are missing from what was written: also where nothing else is said.
 void say_without_books(std::size_t processes, const std::string& session_directory);
+// Profiles of which much is in no place, and what to do.
+void say_lost_stacks(const std::vector<written_profile>& written, const std::string& session_directory);
 // That they run, and are in no profile.
 void say_silent(const std::vector<collect::silent_process>& processes);
 void say_failed(const std::vector<failed_profile>& failed, const std::string& session_directory);

@@ -11,6 +11,7 @@
 #include "tool/report/command_text.hpp"
 #include "tool/report/frame_text.hpp"
 #include "tool/report/grid.hpp"
+#include "tool/report/loss_words.hpp"
 #include "tool/report/names.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
@@ -90,6 +91,14 @@ bool write_without_stacks(page& page, const process_info& before, const process_
                              none_before ? "old" : "new"),
                  0);
   return true;
+}
+
+void write_lost_stacks(page& page, const char* which, const profile& p) {
+  constexpr double share_worth_a_word = 0.01;
+  const auto text = lost_stacks_text(p, share_worth_a_word);
+  if (text.empty()) return;
+  page.blank();
+  page.paragraph(fmt::format("In the {} profile {}: its places hold less than they did.", which, text), 0, tone::alarm);
 }
 
 void write_totals(page& page, const diff::comparison& compared) {
@@ -227,6 +236,10 @@ std::string diff_text(const diff::comparison& compared, std::span<const gate_res
   page.blank();
   write_totals(page, compared);
   const bool totals_only = write_without_stacks(page, compared.before().process, compared.after().process);
+  if (!totals_only) {
+    write_lost_stacks(page, "old", compared.before());
+    write_lost_stacks(page, "new", compared.after());
+  }
   if (!totals_only) write_places(page, compared, options);
   if (!gates.empty()) {
     page.heading("Limits");

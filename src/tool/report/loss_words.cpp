@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 
+#include "tool/analyse/lost_stacks.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/uncounted_text.hpp"
 #include "tool/report/units.hpp"
@@ -18,19 +19,19 @@ struct words {
   const char* singular;  // follows the count
   const char* plural;
   const char* meaning;
+  const char* advice = "";  // where it was the tables' own limit, not want of room for them
 };
 
 constexpr std::string_view no_rule_in_jit_mode = "stack_cut_no_rule, jit";
 
 constexpr words losses[] = {
     {"nodes_full", "stack was cut", "stacks were cut",
-     "because the table of frames was full; their bytes are counted at the part that was known. Record with --depth, "
-     "or only the processes you need (--only)."},
+     "because the table of frames was full; their bytes are counted at the part that was known.",
+     " Record with --depth, or only the processes you need (--only)."},
     {"accounts_full", "allocation has", "allocations have",
-     "no stack, because the table of stacks was full; totals are right. Record with --depth to have fewer stacks."},
-    {"cells_full", "event was", "events were",
-     "not booked, because the tables were full: totals are too low by these. Record with --depth to have fewer "
-     "stacks."},
+     "no stack, because the table of stacks was full; totals are right.", " Record with --depth to have fewer stacks."},
+    {"cells_full", "event was", "events were", "not booked, because the tables were full: totals are too low by these.",
+     " Record with --depth to have fewer stacks."},
     {"threads_full", "event has", "events have",
      "no thread of its own, because there were too many threads; totals are right."},
     {"modules_full", "frame has", "frames have",
@@ -63,7 +64,8 @@ constexpr words losses[] = {
      "above."},
     {"errors_full", "error was", "errors were", "found beyond those listed above."},
     {"segment_full", "time", "times",
-     "the file system had no room for heapledger's tables, and events were lost: free some space in /dev/shm."},
+     "the file system had no room for heapledger's tables: free some space in /dev/shm, or give it more. What was lost "
+     "by that is told here as well; totals are right where nothing else is said."},
     {"scopes_full", "scope was", "scopes were",
      "counted as their parents, because the table of scopes was full: close scopes, and name them by kind, not by "
      "number."},
@@ -109,24 +111,40 @@ const words* find(const words* first, const words* last, std::string_view name) 
 
 }  // namespace
 
-std::string loss_text(std::string_view name, std::uint64_t count) {
+std::string loss_text(std::string_view name, std::uint64_t count, bool with_advice) {
   const words* const known = find(std::begin(losses), std::end(losses), name);
   if (known == nullptr) {
     return fmt::format("{} {}: a loss that this version of heapledger has no words for.", count_text(count),
                        terminal_text(name));
   }
-  return fmt::format("{} {}", counted(count, known->singular, known->plural), known->meaning);
+  return fmt::format("{} {}{}", counted(count, known->singular, known->plural), known->meaning,
+                     with_advice ? known->advice : "");
 }
 
 std::vector<std::string> loss_texts(const profile& p) {
+  const auto lost = analyse::find_lost_stacks(p);
   std::vector<std::string> texts;
-  for (const auto& [name, count] : p.profiler.losses) {
+  for (const auto& [name, counter] : p.profiler.losses) {
     const bool also_without_frame_pointers = name == "stack_cut_no_rule" && p.process.stacks == "jit";
-    texts.push_back(loss_text(also_without_frame_pointers ? no_rule_in_jit_mode : std::string_view(name), count));
+    // The counter is of attempts to make a place for a stack: not one for each allocation, nor is each of one.
+    const auto count = name == "accounts_full" ? lost.count.allocations : counter;
+    if (count == 0) continue;
+    const auto text = loss_text(also_without_frame_pointers ? no_rule_in_jit_mode : std::string_view(name), count,
+                                !lost.for_want_of_room);
+    texts.insert(name == "segment_full" ? texts.begin() : texts.end(), text);
   }
   if (!p.uncounted.empty())
     texts.push_back(fmt::format("Programs that it started are not counted: {}.", uncounted_text(p.uncounted)));
   return texts;
+}
+
+std::string lost_stacks_text(const profile& p, double least_share) {
+  const auto lost = analyse::find_lost_stacks(p);
+  const auto [share, is_of_peak] = analyse::share_of(lost, p);
+  if (share == 0 || share < least_share) return {};
+  return fmt::format(
+      "{:.0f} % of the {} have no stack, because {}", 100 * share, is_of_peak ? "bytes at the peak" : "allocations",
+      lost.for_want_of_room ? "there was no room for heapledger's tables (/dev/shm)" : "heapledger's tables were full");
 }
 
 std::string error_text(std::string_view kind, std::uint64_t count) {

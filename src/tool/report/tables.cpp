@@ -177,9 +177,13 @@ void write_memory(page& page, const profile& p) {
     cells.push_back(meaning.empty() ? "" : fmt::format(" {}", meaning));
     table.add(std::move(cells));
   };
-  for (std::size_t i = 0; i < memory_parts.size(); ++i)
+  const bool is_all_booked = !p.profiler.losses.contains("mappings_full");
+  for (std::size_t i = 0; i < memory_parts.size(); ++i) {
+    const bool holds_mappings = !is_all_booked && memory_parts[i].bytes == &memory_map::allocator_bytes;
     add(
-        memory_parts[i].label, [i](const kib_column& column) { return column.parts[i]; }, memory_parts[i].meaning);
+        memory_parts[i].label, [i](const kib_column& column) { return column.parts[i]; },
+        holds_mappings ? "free lists, and mappings not booked" : memory_parts[i].meaning);
+  }
   const bool complete =
       std::all_of(maps.begin(), maps.end(), [](const memory_map* map) { return kib_column(*map).unexplained == 0; });
   if (!complete)

@@ -194,6 +194,7 @@ std::string text_report(const profile& p, const text_options& options) {
   site_list sites(p);
   write_overview(page, p);
   write_errors(page, p, sites.machinery());
+  write_lost_stacks(page, p);
   write_missing_names(page, p, sites.sites());
   write_dead_ends(page, p);
   write_mapped_share(page, p);

@@ -81,6 +81,13 @@ void write_missing_names(page& page, const profile& p, const std::vector<analyse
       2);
 }
 
+void write_lost_stacks(page& page, const profile& p) {
+  const auto text = lost_stacks_text(p, share_worth_a_word);
+  if (text.empty()) return;
+  page.blank();
+  page.paragraph(text + ". See \"What these numbers do not show\" below.", 2, tone::alarm);
+}
+
 std::string dead_end_text(const profile& p) {
   const auto ends = analyse::find_dead_ends(p);
   const counters all = p.totals();

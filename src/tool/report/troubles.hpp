@@ -15,6 +15,8 @@ void write_errors(page& page, const profile& p, analyse::machinery& machinery);
 void write_losses(page& page, const profile& p);
 // A short word before the lists, when much of them is without names; and at the end, which module lacks what.
 void write_missing_names(page& page, const profile& p, const std::vector<analyse::site>& sites);
+// The same where the probe lost much of the stacks.
+void write_lost_stacks(page& page, const profile& p);
 // The same of stacks that end early, where another way to find callers is there; empty: few do.
 std::string dead_end_text(const profile& p);
 void write_dead_ends(page& page, const profile& p);
