@@ -44,5 +44,17 @@ TEST(profile_writer, writes_what_ended_early_in_rounds_and_loses_nothing) {
   EXPECT_EQ(read_profile(folder / "6.hlp").totals().allocations, 6U);
 }
 
+TEST(most_mapped_bytes, is_what_was_resident_or_could_have_been) {
+  profile p;
+  EXPECT_EQ(most_mapped_bytes(p), 0);
+  p.mapped = mapped_info{.peak_bytes = 1000, .sites = {}};
+  EXPECT_EQ(most_mapped_bytes(p), 0) << "nothing is known to have been resident";
+  p.timeline = {{.rss_bytes = 300}, {.rss_bytes = 200}};
+  EXPECT_EQ(most_mapped_bytes(p), 300);
+  p.mapped->sites = {{.kind = "anonymous", .most_resident_bytes = 70}, {.kind = "file", .most_resident_bytes = 5}};
+  p.mapped->seen_ns = 1;
+  EXPECT_EQ(most_mapped_bytes(p), 75);
+}
+
 }  // namespace
 }  // namespace heapledger::cli

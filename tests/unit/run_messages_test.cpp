@@ -49,6 +49,19 @@ TEST(run_messages, many_programs_name_the_biggest_and_how_to_get_it_alone) {
       "heapledger: of python3.11 alone next time: heapledger run --only python3.11 ...\n");
 }
 
+TEST(run_messages, the_biggest_is_what_holds_most_of_malloc_and_mapped_together) {
+  EXPECT_EQ(said_of({{.file = "ld.hlp", .program = "ld", .pid = 1, .peak_bytes = 13 << 20, .exe = {}},
+                     {.file = "cc.hlp",
+                      .program = "cc1plus",
+                      .pid = 2,
+                      .peak_bytes = 4 << 20,
+                      .mapped_bytes = 80 << 20,
+                      .exe = {}}}),
+            "heapledger: wrote cc.hlp (cc1plus, pid 2, peak 4.0 MiB and 80.0 MiB mapped)\n"
+            "heapledger: wrote ld.hlp (ld, pid 1, peak 13.0 MiB)\n"
+            "heapledger: next: heapledger report cc.hlp\n");
+}
+
 TEST(run_messages, many_of_one_program_need_no_filter) {
   EXPECT_EQ(said_of(profiles(20, "make")).find("--only"), std::string::npos);
 }

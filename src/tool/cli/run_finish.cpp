@@ -51,6 +51,16 @@ void remove(const collect::process_watch& image) {
 
 }  // namespace
 
+std::int64_t most_mapped_bytes(const profile& p) {
+  if (!p.mapped) return 0;
+  std::int64_t resident = 0;
+  for (const auto& site : p.mapped->sites) resident = saturating_sum(resident, site.most_resident_bytes);
+  if (p.mapped->seen_ns) return resident;
+  std::uint64_t rss_bytes = 0;
+  for (const auto& point : p.timeline) rss_bytes = std::max(rss_bytes, point.rss_bytes);
+  return static_cast<std::int64_t>(std::min({p.mapped->peak_bytes, rss_bytes, std::uint64_t{INT64_MAX}}));
+}
+
 std::size_t profile_writer::without_books() const {
   return static_cast<std::size_t>(
       std::count_if(refused_.begin(), refused_.end(), [this](pid_t pid) { return !counted_.contains(pid); }));
@@ -102,6 +112,7 @@ void profile_writer::write_file(const collect::process_watch& image, const profi
   result.pid = collected.process.pid;
   result.is_running = collected.process.ended == ending::running;
   result.peak_bytes = collected.totals().peak_bytes;
+  result.mapped_bytes = most_mapped_bytes(collected);
   result.exe = collected.process.exe;
   result.lost_stacks = report::lost_stacks_text(collected, share_of_lost_stacks_worth_a_word);
   result.lacked_room = collected.profiler.losses.contains("segment_full");

@@ -16,6 +16,7 @@
 #include "tool/collect/output.hpp"
 #include "tool/collect/process_watch.hpp"
 #include "tool/profile/profile.hpp"
+#include "tool/profile/saturating.hpp"
 
 namespace heapledger::cli {
 
@@ -25,11 +26,17 @@ struct written_profile {
   std::uint32_t pid = 0;
   bool is_running = false;
   std::int64_t peak_bytes = 0;
-  std::string exe;               // a path on this machine
-  bool is_kept = true;           // not given to a device or pipe
-  std::string lost_stacks = {};  // how much has none, and why; empty: all have
-  bool lacked_room = false;      // of the file system, for its tables
+  std::int64_t mapped_bytes = 0;  // beside malloc's: the most that was resident
+  std::string exe;                // a path on this machine
+  bool is_kept = true;            // not given to a device or pipe
+  std::string lost_stacks = {};   // how much has none, and why; empty: all have
+  bool lacked_room = false;       // of the file system, for its tables
+
+  std::int64_t most_bytes() const { return saturating_sum(peak_bytes, mapped_bytes); }
 };
+
+// What the process mapped itself, at most. Where nobody looked how much of it is resident, as much as could be.
+std::int64_t most_mapped_bytes(const profile& p);
 
 struct failed_profile {
   std::string segment;

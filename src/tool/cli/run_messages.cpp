@@ -31,6 +31,12 @@ std::string mib(std::int64_t bytes) {
                            : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
+// What the order goes by: of a compiler, say, malloc has the least.
+std::string most_text(const written_profile& profile) {
+  const auto peak = "peak " + mib(profile.peak_bytes);
+  return profile.mapped_bytes == 0 ? peak : fmt::format("{} and {} mapped", peak, mib(profile.mapped_bytes));
+}
+
 std::string next_command(const written_profile& profile) {
   return "heapledger report " + shell_word(profile.file);
 }
@@ -72,7 +78,7 @@ std::string shell_word(const std::string& text) {
 void say_written(std::vector<written_profile> written) {
   if (written.empty()) return;
   std::stable_sort(written.begin(), written.end(),
-                   [](const auto& a, const auto& b) { return a.peak_bytes > b.peak_bytes; });
+                   [](const auto& a, const auto& b) { return a.most_bytes() > b.most_bytes(); });
   for (const auto& profile : written)
     if (profile.is_running)
       say(fmt::format("{} (pid {}) still runs: its profile holds what it did until now", profile.program, profile.pid));
@@ -89,15 +95,14 @@ void say_written(std::vector<written_profile> written) {
   }
   if (written.size() <= most_lines) {
     for (const auto& profile : written)
-      say(fmt::format("wrote {} ({}, pid {}, peak {})", profile.file, profile.program, profile.pid,
-                      mib(profile.peak_bytes)));
+      say(fmt::format("wrote {} ({}, pid {}, {})", profile.file, profile.program, profile.pid, most_text(profile)));
     say(fmt::format("next: {}", next_command(written[0])));
     return;
   }
   std::string biggest;
   for (std::size_t i = 0; i < named_biggest; ++i)
-    biggest += fmt::format("{}{} ({}, peak {})", i == 0 ? "" : ", ", written[i].file, written[i].program,
-                           mib(written[i].peak_bytes));
+    biggest +=
+        fmt::format("{}{} ({}, {})", i == 0 ? "" : ", ", written[i].file, written[i].program, most_text(written[i]));
   say(fmt::format("wrote {} profiles to {}; the biggest: {}; next: {}", written.size(), folders_of(written), biggest,
                   next_command(written[0])));
   const auto& program = written[0].program;
@@ -147,7 +152,7 @@ void say_lost_stacks(const std::vector<written_profile>& written, const std::str
   for (const auto& profile : written) {
     if (profile.lost_stacks.empty()) continue;
     others += first != nullptr ? 1 : 0;
-    if (first == nullptr || profile.peak_bytes > first->peak_bytes) first = &profile;
+    if (first == nullptr || profile.most_bytes() > first->most_bytes()) first = &profile;
   }
   if (first == nullptr) return;
   say(fmt::format("{}: {}; {}{}", first->file, first->lost_stacks,
