@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -276,6 +277,21 @@ class Leaks(ledger.Case):
         self.assertEqual(json.loads(self.leaks(profile, "--json", "--suppressions", known).out)["suppressed"], 1)
         done = ledger.execute([*command, "-f", "--leaks-suppressions", known, "--", ledger.program("leaks_reachable_list"), "5"])
         self.assertEqual(done.status, 0, done)
+
+    def test_too_short_to_tell_is_not_green(self):
+        """A program that leaves many blocks, and ends long before any could become suspicious; and one that leaves none."""
+        profile = self.path("short.hlp")
+        command = [ledger.BIN, "run", "-f", "-o", profile, "--leaks", "--leaks-error-exitcode", "42", "--"]
+        loses = "import ctypes; libc = ctypes.CDLL(None); [libc.malloc(100) for _ in range(100)]"
+        done = ledger.execute([*command, os.path.realpath(sys.executable), "-c", loses])
+        self.assertEqual(done.status, 125, done)
+        self.assertIn(b"nothing was watched: too short to tell", done.err)
+        gate = self.leaks(profile, "--error-exitcode", "9", status=125)
+        self.assertEqual((gate.out, gate.err.count(b"\n")), (b"", 1), gate)
+        self.assertIn(b"No leak found, for nothing was watched", self.leaks(profile).out)
+        done = ledger.execute([*command, ledger.program("nothing")])
+        self.assertEqual(done.status, 0, done)
+        self.leaks(profile, "--error-exitcode", "9")
 
     def test_what_is_freed_at_the_end_is_no_leak(self):
         """Whenever the last look was; and what is not freed then is one, beside it."""

@@ -134,6 +134,15 @@ TEST(report_leaks, what_was_freed_at_the_end_is_said_to_be) {
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
 }
 
+TEST(report_leaks, a_watch_that_told_nothing_is_said_to_be) {
+  auto p = watched_server();
+  p.leaks = leak_info{};
+  p.leaks->obstacle = "Nothing was watched: too short to tell.";
+  const auto text = leaks_text(p, {}, {});
+  EXPECT_NE(text.find("too short to tell"), std::string::npos) << text;
+  EXPECT_NE(text.find("No leak found, for nothing was watched"), std::string::npos) << text;
+}
+
 TEST(report_leaks, says_how_to_have_a_watch_where_there_was_none) {
   auto p = watched_server();
   p.leaks.reset();

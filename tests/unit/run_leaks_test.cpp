@@ -6,6 +6,8 @@
 
 #include <csignal>
 #include <fstream>
+#include <optional>
+#include <string>
 
 #include "segment_builder.hpp"
 #include "temporary_folder.hpp"
@@ -39,6 +41,72 @@ TEST(run_leaks, a_process_that_does_not_use_the_segment_is_left_alone) {
   }
   ::kill(stranger, SIGKILL);
   ::waitpid(stranger, nullptr, 0);
+}
+
+// A process that ended before anybody looked, and left so many blocks at one place.
+struct short_run {
+  int status = 0;
+  std::string said;
+  std::optional<leak_info> found;
+};
+
+short_run run_that_leaves(std::uint64_t blocks, const leak_watch_options& options, int program_status = 0) {
+  const temporary_folder folder;
+  const auto path = folder / "7-0.hls";
+  const collect::process_watch image(path, 7, 0, false);
+  run_leak_watch watch(options, true);
+  profile p;
+  p.nodes.resize(2);
+  p.stacks = {{.id = 1, .node = 1, .scope = {}, .count = {.allocations = blocks, .allocated_bytes = 100 * blocks}}};
+  watch.complete(image, p);
+  watch.read({.file = "a.hlp", .program = "a", .exe = {}}, p);
+  short_run result;
+  ::testing::internal::CaptureStderr();
+  result.status = watch.finish(false, program_status);
+  result.said = ::testing::internal::GetCapturedStderr();
+  result.found = p.leaks;
+  return result;
+}
+
+TEST(run_leaks, a_run_that_was_too_short_to_tell_does_not_look_like_no_leak) {
+  leak_watch_options gate;
+  gate.error_exitcode = 42;
+  const auto run = run_that_leaves(1000, gate);
+  EXPECT_EQ(run.status, exit_failure);
+  EXPECT_TRUE(run.said.starts_with("heapledger: no leak found, but nothing was watched: too short to tell. "))
+      << run.said;
+  EXPECT_NE(run.said.find("--leaks-suspicious"), std::string::npos) << run.said;
+  ASSERT_TRUE(run.found.has_value());
+  EXPECT_FALSE(untold_because(*run.found).empty());
+  EXPECT_EQ(run_that_leaves(1000, gate, 3).status, 3) << "the program's own status says more";
+  EXPECT_EQ(run_that_leaves(1000, {}).status, 0) << "nobody asked";
+}
+
+TEST(run_leaks, a_short_run_that_left_nothing_that_can_be_a_leak_is_no_error) {
+  leak_watch_options gate;
+  gate.error_exitcode = 42;
+  const auto run = run_that_leaves(2, gate);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.said, "heapledger: no leak found; what was watched: heapledger leaks a.hlp\n");
+}
+
+TEST(run_leaks, a_watch_tells_something_if_it_was_long_enough_or_watched_anything) {
+  profile p;
+  p.stacks = {{.id = 1, .node = 0, .scope = {}, .count = {.allocations = 1000}}};
+  leaks::hunt_options hunt;
+  leak_info found;
+  found.duration_ns = 24'000'000'000;
+  EXPECT_EQ(worth_of(found, p, hunt), no_leak::untold);
+  found.obstacle.clear();
+  found.duration_ns = 25'000'000'000;
+  EXPECT_EQ(worth_of(found, p, hunt), no_leak::told);
+  found.duration_ns = 3'000'000'000;
+  hunt.suspicious_s = hunt.access_s = 1;
+  EXPECT_EQ(worth_of(found, p, hunt), no_leak::told);
+  found.duration_ns = 0;
+  found.watched = 1;
+  EXPECT_EQ(worth_of(found, p, hunt), no_leak::told);
+  EXPECT_TRUE(found.obstacle.empty());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tool/cli/leak_findings.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 #include "tool/collect/process.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/leaks/entry.hpp"
+#include "tool/leaks/growth.hpp"
 #include "tool/profile/saturating.hpp"
 #include "tool/symbolize/symbolize.hpp"
 
@@ -41,6 +43,19 @@ bool name_by_pool(leak_entry& entry, const std::vector<std::optional<collect::po
   entry.pool = places[site]->pool;
   entry.node = sites[places[site]->site].node;
   return true;
+}
+
+// A stack is suspected once the blocks that it holds at least have become more several times over.
+bool may_leak(const profile& p) {
+  constexpr std::int64_t many = leaks::growth::fewest_rises;
+  const auto holds_many = [](const stack_entry& of) { return of.count.live_blocks() >= many; };
+  const auto has_many_chunks = [](const pool_site& of) {
+    return of.allocations - of.frees >= leaks::growth::fewest_rises;
+  };
+  return std::any_of(p.stacks.begin(), p.stacks.end(), holds_many) ||
+         std::any_of(p.pools.begin(), p.pools.end(), [&](const pool_info& pool) {
+           return std::any_of(pool.sites.begin(), pool.sites.end(), has_many_chunks);
+         });
 }
 
 }  // namespace
@@ -94,7 +109,31 @@ shown_leaks without_suppressed(const profile& p, const std::vector<leaks::suppre
   return result;
 }
 
-profile profile_of(const leaks::watcher& watch, const std::vector<std::string>& debug_paths) {
+no_leak worth_of(leak_info& found, const profile& of, const leaks::hunt_options& options) {
+  using defaults = leaks::hunt_options;
+  const double least_s =
+      options.suspicious_s.value_or(defaults::first_suspicious_s) + options.access_s.value_or(defaults::first_access_s);
+  if (!leaks::watched_nothing(found)) return no_leak::told;
+  if (!found.obstacle.empty()) return no_leak::untold;
+  if (static_cast<double>(found.duration_ns) >= least_s * 1e9) return no_leak::told;
+  if (!may_leak(of)) return no_leak::harmless;
+  found.obstacle =
+      "Nothing was watched: too short to tell. Watch for longer, or give shorter times (--suspicious, --access; of "
+      "run: "
+      "--leaks-suspicious, --leaks-access).";
+  return no_leak::untold;
+}
+
+std::string untold_because(const leak_info& found) {
+  if (!leaks::watched_nothing(found) || found.obstacle.empty()) return {};
+  auto words = found.obstacle;
+  words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
+  if (words.ends_with('.')) words.pop_back();
+  return words;
+}
+
+profile profile_of(const leaks::watcher& watch, const leaks::hunt_options& options,
+                   const std::vector<std::string>& debug_paths) {
   const auto segment = collect::copy_segment(watch.segment());
   profile whole = collect::to_profile(segment);
   const auto start_ns = segment.header.start_monotonic_ns;
@@ -102,6 +141,7 @@ profile profile_of(const leaks::watcher& watch, const std::vector<std::string>& 
     collect::set_ending(whole, ending::running, static_cast<std::int64_t>(collect::monotonic_ns() - start_ns));
   whole.leaks = watch.found();
   name_by_stacks(*whole.leaks, segment, whole);
+  worth_of(*whole.leaks, whole, options);
   std::set<std::uint32_t> ids;
   for (const auto& entry : whole.leaks->entries) ids.insert(entry.stack);
   profile result = analyse::excerpt(whole, ids);

@@ -16,7 +16,20 @@ namespace heapledger::cli {
 void name_by_stacks(leak_info& found, const collect::segment_copy& segment, const profile& p);
 
 // The profile of the moment, with symbols, of the stacks that were found.
-profile profile_of(const leaks::watcher& watch, const std::vector<std::string>& debug_paths);
+profile profile_of(const leaks::watcher& watch, const leaks::hunt_options& options,
+                   const std::vector<std::string>& debug_paths);
+
+// What a watch that found no leak is worth.
+enum class no_leak {
+  told,      // it saw for long enough that there is none, or blocks that it watched
+  harmless,  // it was short, but nothing of what lives can be a leak
+  untold,    // nothing was watched, and the obstacle says why
+};
+// Gives a watch that was too short to tell its obstacle.
+no_leak worth_of(leak_info& found, const profile& of, const leaks::hunt_options& options);
+// The same of a profile that was written: what kept the watch from telling, as the end of a sentence; empty: nothing
+// did.
+std::string untold_because(const leak_info& found);
 
 struct shown_leaks {
   std::vector<leak_entry> entries;

@@ -81,6 +81,9 @@ int leaks_of_profile(const leaks_options& options) {
   const profile loaded = load_profile(options.target, options.debug_paths);
   if (!loaded.leaks && options.watch.error_exitcode != 0)  // nothing can be said, which must not look like no leak
     throw input_error(options.target, "the leak watch was not on", "heapledger run --leaks -- PROGRAM");
+  if (loaded.leaks && options.watch.error_exitcode != 0)
+    if (const auto why = untold_because(*loaded.leaks); !why.empty())
+      throw input_error(fmt::format("{}: {}", options.target, why));
   return exit_status(options, show(loaded, options, known, options.target));
 }
 
@@ -159,7 +162,7 @@ int watch_process(const leaks_options& options) {
       is_asked = 0;
       if (now_ns >= report_ns) report_ns = after(report_s);
       if (options.watch.may_stop) leaks::ask_witness(watch);
-      show(profile_of(watch, options.debug_paths), options, known, {});
+      show(profile_of(watch, options.watch.hunt, options.debug_paths), options, known, {});
       print("\n");
     }
     sleep_until(std::min({watch.due_ns(), report_ns, end_ns}));
@@ -169,7 +172,12 @@ int watch_process(const leaks_options& options) {
     if (options.watch.may_stop) leaks::ask_witness(watch);
     watch.stop();
   }
-  return exit_status(options, show(profile_of(watch, options.debug_paths), options, known, {}));
+  const auto found = profile_of(watch, options.watch.hunt, options.debug_paths);
+  const int status = exit_status(options, show(found, options, known, {}));
+  const auto why = untold_because(*found.leaks);
+  if (status != 0 || options.watch.error_exitcode == 0 || why.empty()) return status;
+  say(why);
+  return exit_failure;
 }
 
 }  // namespace

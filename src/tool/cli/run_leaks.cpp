@@ -35,8 +35,11 @@ void run_leak_watch::begin(watched& here, const collect::process_watch& image, s
                            leaks::earlier_blocks earlier) const {
   // A file in the session's folder may be named after any process: none is stopped and asked that does not use it.
   const auto& segment = *image.segment();
-  if (static_cast<pid_t>(segment.header().pid) != image.pid() ||
-      collect::find_image(segment) != collect::image_state::running)
+  const bool is_its_own = static_cast<pid_t>(segment.header().pid) == image.pid();
+  const auto now = collect::find_image(segment);
+  here.has_ended = is_its_own && now == collect::image_state::gone;  // just now: that is no trouble
+  if (here.has_ended) return;
+  if (!is_its_own || now != collect::image_state::running)
     throw input_error(segment.path(), fmt::format("process {} does not use this segment", image.pid()));
   here.watch.reset();  // it holds the lock
   here.watch = std::make_unique<leaks::watcher>(image.segment_path(), collect::links::refused, image.pid(),
@@ -101,7 +104,7 @@ void run_leak_watch::ask_and_tell(watched& here) const {
   if (here.report_due_ns == 0) here.report_due_ns = now_ns + report_ns_;
   if (now_ns < here.report_due_ns) return;
   here.report_due_ns = now_ns + report_ns_;
-  const auto p = profile_of(*here.watch, {});
+  const auto p = profile_of(*here.watch, options_.hunt, {});
   const auto shown = without_suppressed(p, known_);
   const auto text = report::leaks_text(p, shown.entries, {0, shown.suppressed, report::style_for(STDERR_FILENO), {}});
   std::fputs(text.c_str(), stderr);
@@ -120,11 +123,19 @@ leak_info run_leak_watch::found_at_end(const watched& here, const collect::proce
   return info;
 }
 
+void run_leak_watch::complete_unseen(profile& of) const {
+  leak_info info;
+  worth_of(info, of, options_.hunt);
+  of.leaks = std::move(info);
+}
+
 void run_leak_watch::complete(const collect::process_watch& image, profile& of) {
   const auto found = watched_.find(image.segment_path());
-  if (found == watched_.end()) return;
+  if (found == watched_.end()) return from_the_start_ ? complete_unseen(of) : void();
   auto& here = found->second;
-  if (!here.watch && here.trouble.empty()) return;  // the user's `stop` was the first that was heard
+  if (!here.watch && image.now() == collect::process_watch::state::replaced) here.trouble.clear();
+  // Else the user's `stop` was the first that was heard.
+  if (!here.watch && here.trouble.empty()) return from_the_start_ ? complete_unseen(of) : void();
   leak_info info;
   try {
     if (here.watch) info = found_at_end(here, image, of);
@@ -132,11 +143,13 @@ void run_leak_watch::complete(const collect::process_watch& image, profile& of) 
     here.trouble = error.what();
   }
   if (!here.trouble.empty()) info.obstacle = "The watch broke off: " + here.trouble;
+  is_told_ = worth_of(info, of, options_.hunt) == no_leak::told || is_told_;
   of.leaks = std::move(info);
 }
 
 void run_leak_watch::read(const written_profile& written, const profile& of) {
   if (!of.leaks) return;
+  if (untold_because_.empty()) untold_because_ = untold_because(*of.leaks);
   const auto shown = without_suppressed(of, known_);
   places_ += shown.leaks;
   bytes_ = saturating_sum(bytes_, shown.leaked_bytes);
@@ -147,14 +160,19 @@ void run_leak_watch::read(const written_profile& written, const profile& of) {
 }
 
 int run_leak_watch::finish(bool quiet, int program_status) const {
-  if (!quiet && !file_.empty()) {
+  const bool is_untold = !is_told_ && places_ == 0 && !untold_because_.empty();
+  // A gate must not take it for no leak.
+  const bool is_no_answer = is_untold && options_.error_exitcode != 0 && program_status == 0;
+  if ((!quiet || is_no_answer) && !file_.empty()) {
     const auto next = fmt::format("heapledger leaks {}", shell_word(file_));
-    const auto found = places_ == 0 ? "no leak found"
-                                    : fmt::format("{} of about {}", report::counted(places_, "leak", "leaks"),
-                                                  report::bytes_text(bytes_));
-    const char* where = !is_kept_ ? "" : places_ == 0 ? "; what was watched: " : "; see: ";
-    say(found + where + (is_kept_ ? next : ""));
+    const auto found = is_untold      ? "no leak found, but " + untold_because_
+                       : places_ == 0 ? "no leak found"
+                                      : fmt::format("{} of about {}", report::counted(places_, "leak", "leaks"),
+                                                    report::bytes_text(bytes_));
+    const char* where = !is_kept_ || is_untold ? "" : places_ == 0 ? "; what was watched: " : "; see: ";
+    say(found + where + (is_kept_ && !is_untold ? next : ""));
   }
+  if (is_no_answer) return exit_failure;
   return places_ != 0 && options_.error_exitcode != 0 ? options_.error_exitcode : program_status;
 }
 

@@ -43,6 +43,7 @@ class run_leak_watch {
   void heed_user(watched& here, const collect::process_watch& image) const;
   void end(watched& here) const;
   void ask_and_tell(watched& here) const;
+  void complete_unseen(profile& of) const;  // it ended before the first look
   static leak_info found_at_end(const watched& here, const collect::process_watch& image, const profile& of);
 
   leak_watch_options options_;
@@ -50,6 +51,8 @@ class run_leak_watch {
   std::vector<leaks::suppressions> known_;
   std::uint64_t report_ns_;                 // 0: at the end only
   std::map<std::string, watched> watched_;  // by segment
+  bool is_told_ = false;                    // of any process
+  std::string untold_because_;              // of one
   std::size_t places_ = 0;                  // that leak, of all profiles
   std::int64_t bytes_ = 0;
   std::int64_t most_bytes_ = 0;

@@ -57,6 +57,10 @@ leak_entry to_freed_entry(const finding& found) {
   return entry;
 }
 
+bool watched_nothing(const leak_info& found) {
+  return found.watched == 0 && found.acquitted == 0 && found.taken_back == 0 && found.entries.empty();
+}
+
 const char* obstacle_words(wire::watch_obstacle obstacle) {
   switch (obstacle) {
     case wire::watch_obstacle::none:

@@ -17,6 +17,9 @@ std::int64_t whole_bytes(double value);
 leak_entry to_entry(const finding& found);
 leak_entry to_freed_entry(const finding& found);  // looked lost, until the program freed it to end
 
+// Then that no leak was found says nothing of what might leak.
+bool watched_nothing(const leak_info& found);
+
 // Why no block can be watched, for people; empty where one can.
 const char* obstacle_words(wire::watch_obstacle obstacle);
 

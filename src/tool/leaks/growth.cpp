@@ -6,7 +6,6 @@
 namespace heapledger::leaks {
 namespace {
 
-constexpr std::size_t fewest_rises = 3;
 constexpr double surprise = 0.01;
 constexpr double deviations = 2;
 

@@ -23,6 +23,7 @@ struct exact_counts {
 class growth {
  public:
   static constexpr std::size_t window_limit = 32;
+  static constexpr std::size_t fewest_rises = 3;  // of the floor, before anything is suspected
 
   // `window_s` is the least length of a window.
   growth(double now_s, double window_s, const exact_counts& first);

@@ -9,6 +9,7 @@
 
 #include "tool/analyse/leak_place.hpp"
 #include "tool/analyse/machinery.hpp"
+#include "tool/leaks/entry.hpp"
 #include "tool/profile/saturating.hpp"
 #include "tool/report/command_text.hpp"
 #include "tool/report/loss_words.hpp"
@@ -117,16 +118,13 @@ void write_head(page& page, const profile& p, const leak_info& watch) {
   if (!watch.obstacle.empty()) page.paragraph(terminal_text(watch.obstacle), 0, tone::alarm);
 }
 
-// Then that no leak was found says nothing.
-bool watched_nothing(const leak_info& watch) {
-  return watch.watched == 0 && watch.acquitted == 0 && watch.taken_back == 0 && watch.entries.empty();
-}
-
 void write_leaks(page& page, const profile& p, const leak_info& watch, analyse::machinery& machinery,
                  const entry_list& leaks, const leaks_text_options& options) {
   if (leaks.empty()) {
-    page.heading("No leak found");
-    if (watched_nothing(watch))
+    const bool is_told = watch.obstacle.empty();
+    const bool is_empty = leaks::watched_nothing(watch);
+    page.heading(is_empty && !is_told ? "No leak found, for nothing was watched" : "No leak found");
+    if (is_empty && is_told)
       page.paragraph(
           "No block was watched: none became old enough to be suspicious. Watch for longer, or say with "
           "--suspicious (of run: --leaks-suspicious) how many seconds are old.",
