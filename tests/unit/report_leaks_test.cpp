@@ -130,8 +130,13 @@ TEST(report_leaks, what_was_freed_at_the_end_is_said_to_be) {
   p.leaks->entries[0].verdict = "retention";
   p.leaks->entries[0].witnesses = {"freed"};
   const auto text = leaks_text(p, p.leaks->entries, {});
-  for (const char* words : {"No leak found", "freed when the program ended; 30 of 30 watched blocks untouched"})
+  for (const char* words : {"No leak found", "Grew, untouched, and was freed when the program ended",
+                            "  1. about 62.5 KiB (55.7 KiB to 62.5 KiB), in about 1,000 blocks of 64 B",
+                            "30 of 30 watched blocks untouched, the oldest for 1 min 20 s until then"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  const auto used = text.find("Grows, but is used (retention)");
+  EXPECT_LT(text.find("remember"), used) << text;
+  EXPECT_GT(text.find("cache_put"), used) << text;
 }
 
 TEST(report_leaks, a_watch_that_told_nothing_is_said_to_be) {

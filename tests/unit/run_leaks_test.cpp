@@ -90,6 +90,25 @@ TEST(run_leaks, a_short_run_that_left_nothing_that_can_be_a_leak_is_no_error) {
   EXPECT_EQ(run.said, "heapledger: no leak found; what was watched: heapledger leaks a.hlp\n");
 }
 
+TEST(run_leaks, what_was_freed_at_the_end_is_mentioned_where_it_is_more_than_the_leaks) {
+  const auto said_of = [](std::int64_t leaked, std::int64_t freed) {
+    run_leak_watch watch({}, true);
+    profile p;
+    p.leaks.emplace().watched = 3;
+    watch.read({.file = "first.hlp", .program = "a", .exe = {}}, p);
+    p.leaks->entries = {{.verdict = "retention", .witnesses = {"freed"}, .bytes = freed}};
+    if (leaked != 0) p.leaks->entries.push_back({.verdict = "leak", .witnesses = {"stale"}, .bytes = leaked});
+    watch.read({.file = "a.hlp", .program = "a", .exe = {}}, p);
+    ::testing::internal::CaptureStderr();
+    watch.finish(false, 0);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said_of(0, 6 << 20),
+            "heapledger: no leak found; about 6.0 MiB grew untouched, and was freed when the program ended; what was "
+            "watched: heapledger leaks a.hlp\n");
+  EXPECT_EQ(said_of(1 << 20, 1024), "heapledger: 1 leak of about 1.0 MiB; see: heapledger leaks a.hlp\n");
+}
+
 TEST(run_leaks, a_watch_tells_something_if_it_was_long_enough_or_watched_anything) {
   profile p;
   p.stacks = {{.id = 1, .node = 0, .scope = {}, .count = {.allocations = 1000}}};

@@ -36,6 +36,7 @@ struct shown_leaks {
   std::uint64_t suppressed = 0;
   std::size_t leaks = 0;  // of the entries
   std::int64_t leaked_bytes = 0;
+  std::int64_t freed_bytes = 0;  // that grew untouched, until the program freed them to end
 };
 
 // Suppressions are about leaks and suspects alike.

@@ -153,8 +153,10 @@ void run_leak_watch::read(const written_profile& written, const profile& of) {
   const auto shown = without_suppressed(of, known_);
   places_ += shown.leaks;
   bytes_ = saturating_sum(bytes_, shown.leaked_bytes);
-  if (!file_.empty() && shown.leaked_bytes <= most_bytes_) return;
-  most_bytes_ = shown.leaked_bytes;
+  freed_bytes_ = saturating_sum(freed_bytes_, shown.freed_bytes);
+  const std::pair here{shown.leaked_bytes, shown.freed_bytes};
+  if (!file_.empty() && here <= most_bytes_) return;
+  most_bytes_ = here;
   file_ = written.file;
   is_kept_ = written.is_kept;
 }
@@ -169,8 +171,12 @@ int run_leak_watch::finish(bool quiet, int program_status) const {
                        : places_ == 0 ? "no leak found"
                                       : fmt::format("{} of about {}", report::counted(places_, "leak", "leaks"),
                                                     report::bytes_text(bytes_));
+    const auto freed = freed_bytes_ <= bytes_
+                           ? std::string()
+                           : fmt::format("; about {} grew untouched, and was freed when the program ended",
+                                         report::bytes_text(freed_bytes_));
     const char* where = !is_kept_ || is_untold ? "" : places_ == 0 ? "; what was watched: " : "; see: ";
-    say(found + where + (is_kept_ && !is_untold ? next : ""));
+    say(found + freed + where + (is_kept_ && !is_untold ? next : ""));
   }
   if (is_no_answer) return exit_failure;
   return places_ != 0 && options_.error_exitcode != 0 ? options_.error_exitcode : program_status;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "tool/cli/commands.hpp"
 #include "tool/cli/leak_findings.hpp"
@@ -55,8 +56,9 @@ class run_leak_watch {
   std::string untold_because_;              // of one
   std::size_t places_ = 0;                  // that leak, of all profiles
   std::int64_t bytes_ = 0;
-  std::int64_t most_bytes_ = 0;
-  std::string file_;  // the profile with the most of them
+  std::int64_t freed_bytes_ = 0;                        // at the end, of all profiles
+  std::pair<std::int64_t, std::int64_t> most_bytes_{};  // that leaked, that were freed at the end
+  std::string file_;                                    // the profile with the most of them
   bool is_kept_ = true;
 };
 

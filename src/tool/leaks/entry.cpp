@@ -57,6 +57,10 @@ leak_entry to_freed_entry(const finding& found) {
   return entry;
 }
 
+bool was_freed_at_end(const leak_entry& entry) {
+  return std::find(entry.witnesses.begin(), entry.witnesses.end(), "freed") != entry.witnesses.end();
+}
+
 bool watched_nothing(const leak_info& found) {
   return found.watched == 0 && found.acquitted == 0 && found.taken_back == 0 && found.entries.empty();
 }

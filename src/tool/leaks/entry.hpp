@@ -20,6 +20,8 @@ leak_entry to_freed_entry(const finding& found);  // looked lost, until the prog
 // Then that no leak was found says nothing of what might leak.
 bool watched_nothing(const leak_info& found);
 
+bool was_freed_at_end(const leak_entry& entry);
+
 // Why no block can be watched, for people; empty where one can.
 const char* obstacle_words(wire::watch_obstacle obstacle);
 

@@ -86,14 +86,20 @@ void write_grown(page& page, std::size_t number, const leak_entry& leak) {
   page.line(fmt::format("{:3}. {} more than at the start, in {}{}", number, bytes_text(leak.bytes),
                         counted(leak.blocks, "block", "blocks"), sizes_text(leak)),
             tone::bold);
-  if (has_witness(leak, "freed"))
-    page.paragraph(fmt::format("freed when the program ended; {} until then", evidence_text(leak)), 5, tone::faint);
-  else if (leak.sampled != 0)
+  if (leak.sampled != 0)
     page.paragraph(
         fmt::format("{} of {} {} used again{}", count_text(leak.sampled - leak.untouched),
                     counted(leak.sampled, "watched block", "watched blocks"), leak.sampled == 1 ? "was" : "were",
                     leak.growth_stopped ? "; it does not grow any more" : ""),
         5, tone::faint);
+}
+
+void write_freed(page& page, std::size_t number, const leak_entry& leak) {
+  page.line(fmt::format("{:3}. about {}{}, in about {}{}", number, bytes_text(leak.bytes),
+                        interval_text(leak.bytes_low, leak.bytes_high), counted(leak.blocks, "block", "blocks"),
+                        sizes_text(leak)),
+            tone::bold);
+  page.paragraph(fmt::format("{} until then", evidence_text(leak)), 5, tone::faint);
 }
 
 template <class Write>
@@ -194,7 +200,14 @@ std::string leaks_text(const profile& given, std::span<const leak_entry> entries
   analyse::machinery machinery(p);
   write_head(page, p, *p.leaks);
   write_leaks(page, p, *p.leaks, machinery, with_verdict(entries, "leak"), options);
-  if (const auto list = still_grown(with_verdict(entries, "retention")); !list.empty()) {
+  auto retention = still_grown(with_verdict(entries, "retention"));
+  const auto used = std::stable_partition(retention.begin(), retention.end(),
+                                          [](const leak_entry* leak) { return leaks::was_freed_at_end(*leak); });
+  if (const entry_list list(retention.begin(), used); !list.empty()) {
+    page.heading("Grew, untouched, and was freed when the program ended");
+    write_list(page, p, machinery, list, options.top, write_freed);
+  }
+  if (const entry_list list(used, retention.end()); !list.empty()) {
     page.heading("Grows, but is used (retention)");
     write_list(page, p, machinery, list, options.top, write_grown);
   }

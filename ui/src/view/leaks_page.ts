@@ -7,14 +7,21 @@ import { stackList } from "./stack_list";
 
 const mostOfEach = 50;
 
-const kinds: [Leak["verdict"], string, string][] = [
+type Kind = Leak["verdict"] | "freed";
+
+const kinds: [Kind, string, string][] = [
   ["leak", "Leaks", "Neither freed nor touched any more."],
+  ["freed", "Grew, untouched, and was freed when the program ended", "It would have been a leak in a program that goes on."],
   ["retention", "Growing, but used", "Not freed, and still touched now and then."],
   ["suspect", "Not decided yet", "Watched for too short a time, or too few of its blocks."],
 ];
 
 export function leaksFound(context: Context): number {
   return context.profile.leaks?.leaks.filter((leak) => leak.verdict === "leak").length ?? 0;
+}
+
+function kindOf(leak: Leak): Kind {
+  return leak.witnesses.includes("freed") ? "freed" : leak.verdict;
 }
 
 function facts(leak: Leak): string {
@@ -45,13 +52,13 @@ export class LeaksPage implements Page {
     const watchedNone = leaks.watched + leaks.acquitted + leaks.taken_back + leaks.leaks.length === 0;
     if (watchedNone) content.push(el("p", {}, "Nothing can be said about leaks: no block became old enough to be suspicious. Watch for longer, or say with --leaks-suspicious how many seconds are old."));
     else if (leaksFound(this.context) === 0) content.push(el("p", { class: "good" }, "Nothing was found to leak."));
-    for (const [verdict, title, meaning] of kinds) {
-      const found = leaks.leaks.filter((leak) => leak.verdict === verdict);
+    for (const [kind, title, meaning] of kinds) {
+      const found = leaks.leaks.filter((leak) => kindOf(leak) === kind);
       if (found.length === 0) continue;
       content.push(el("h2", {}, title), el("p", { class: "soft" }, meaning));
       for (const leak of found.slice(0, mostOfEach)) {
         const stack = leak.stack === undefined ? -1 : model.stackById(leak.stack);
-        content.push(el("div", { class: "card" }, el("p", { class: verdict === "leak" ? "alarm" : "" }, facts(leak)),
+        content.push(el("div", { class: "card" }, el("p", { class: kind === "leak" ? "alarm" : "" }, facts(leak)),
           leak.pool === undefined ? null : el("p", { class: "soft" }, `chunks of the pool ${leak.pool}: ${leak.frames.map((frame) => frame.function ?? "?").join(" < ")}`),
           stack < 0 ? null : stackList(this.context, profile.stacks.place[stack]!)));
       }
