@@ -319,10 +319,10 @@ class Leaks(ledger.Case):
     def test_what_cannot_be_is_said_in_one_line(self):
         bad = self.write("bad.txt", "leak:a\nwhatever\n")
         plain = self.profile([ledger.program("nothing")]).files[0]
-        self.assertIn(b"The leak watch was not on", self.leaks(plain).out)
+        self.assertIn(b"The profile has no leak watch", self.leaks(plain).out)
         gate = self.leaks(plain, "--error-exitcode", "9", status=125)
         self.assertEqual((gate.out, gate.err.count(b"\n")), (b"", 1), gate)
-        self.assertIn(b"the leak watch was not on", gate.err)
+        self.assertIn(b"the profile has no leak watch", gate.err)
         for arguments, words in ((("--suppressions", bad, plain), b"bad.txt:2: 'whatever' is no suppression"),
                                  (("--suppressions", "/nonexistent", plain), b"/nonexistent: No such file"),
                                  ((str(os.getpid()),), b"not under heapledger"),

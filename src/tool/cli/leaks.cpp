@@ -80,7 +80,8 @@ int leaks_of_profile(const leaks_options& options) {
   const auto known = read_suppressions(options.watch.suppressions);
   const profile loaded = load_profile(options.target, options.debug_paths);
   if (!loaded.leaks && options.watch.error_exitcode != 0)  // nothing can be said, which must not look like no leak
-    throw input_error(options.target, "the leak watch was not on", "heapledger run --leaks -- PROGRAM");
+    throw input_error(options.target, "the profile has no leak watch",
+                      "heapledger run --leaks -- PROGRAM, or, while it is there, heapledger start PID");
   if (loaded.leaks && options.watch.error_exitcode != 0)
     if (const auto why = untold_because(*loaded.leaks); !why.empty())
       throw input_error(fmt::format("{}: {}", options.target, why));

@@ -192,8 +192,10 @@ std::string leaks_text(const profile& given, std::span<const leak_entry> entries
   if (!p.leaks) {
     page.line(command_text(p.process.command, p.process.exe), tone::bold);
     page.paragraph(
-        "The leak watch was not on. To have it: heapledger run --leaks -- PROGRAM, or, while the program runs "
-        "under heapledger, heapledger leaks PID.",
+        "The profile has no leak watch: that of heapledger leaks PID tells what it finds itself, and keeps nothing "
+        "here. "
+        "To have one in the profile: heapledger run --leaks -- PROGRAM, or, while heapledger run is there, heapledger "
+        "start PID.",
         0);
     return out;
   }

@@ -44,7 +44,7 @@ export class LeaksPage implements Page {
     const { profile, model } = this.context;
     const { leaks } = profile;
     if (!leaks) {
-      fill(this.element, el("p", { class: "empty" }, "The leak watch was not on: heapledger run --leaks -- PROGRAM."));
+      fill(this.element, el("p", { class: "empty" }, "The profile has no leak watch: heapledger run --leaks -- PROGRAM, or heapledger start PID while it runs."));
       return;
     }
     const content: Child[] = [el("p", { class: "soft" }, `Watched for ${secondsText(leaks.duration)}: ${counted(leaks.watched, "block")}, ` +
