@@ -63,6 +63,29 @@ TEST_F(output_test, children_that_are_named_early_leave_the_name_to_the_root) {
   EXPECT_EQ(without_root.name_for(process(8)), in_folder("out.hlp"));
 }
 
+TEST_F(output_test, only_the_name_that_the_root_would_have_is_kept_for_it) {
+  output_names names(in_folder("x.%e.hlp"), false);
+  auto root = process(7, true);
+  root.program = "make";
+  names.expect_root(root);
+  EXPECT_EQ(names.name_for(process(8)), in_folder("x.prog.hlp"));
+  EXPECT_EQ(names.name_for(process(9)), in_folder("x.prog.9.hlp"));
+  auto another_make = root;
+  another_make.pid = 10;
+  another_make.is_root = false;
+  EXPECT_EQ(names.name_for(another_make), in_folder("x.make.10.hlp"));
+  EXPECT_EQ(names.name_for(root), in_folder("x.make.hlp"));
+}
+
+TEST_F(output_test, a_root_that_went_on_as_another_program_finds_its_name_taken) {
+  output_names names(in_folder("x.%e.hlp"), false);
+  auto root = process(7, true);
+  root.program = "sh";
+  names.expect_root(root);
+  EXPECT_EQ(names.name_for(process(8)), in_folder("x.prog.hlp"));
+  EXPECT_EQ(names.name_for(process(7, true)), in_folder("x.prog.7.hlp"));
+}
+
 TEST_F(output_test, the_pid_goes_before_the_extension_of_the_file_not_of_its_folder) {
   output_names names(folder_ + "/a.b/../out", false);
   names.name_for(process(7, true));

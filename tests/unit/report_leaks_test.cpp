@@ -152,7 +152,7 @@ TEST(report_leaks, says_how_to_have_a_watch_where_there_was_none) {
   auto p = watched_server();
   p.leaks.reset();
   const auto text = leaks_text(p, {}, {});
-  for (const char* words : {"heapledger run --leaks", "start PID", "keeps nothing here"})
+  for (const char* words : {"heapledger run --leaks", "heapledger start PID", "heapledger leaks PID"})
     EXPECT_NE(text.find(words), std::string::npos) << text;
   EXPECT_TRUE(nlohmann::json::parse(leaks_json(p, {}, 0))["leaks"].empty());
 }

@@ -1,6 +1,8 @@
 // Profiles that are written while the program still runs.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <fstream>
 
 #include "segment_builder.hpp"
@@ -42,6 +44,26 @@ TEST(profile_writer, writes_what_ended_early_in_rounds_and_loses_nothing) {
   ASSERT_EQ(writer.failed().size(), 1U);
   EXPECT_EQ(writer.failed()[0].segment, folder / "5-1.hls");
   EXPECT_EQ(read_profile(folder / "6.hlp").totals().allocations, 6U);
+}
+
+// Written early or at the end, a profile has the same name: it is not kept for a root that --only leaves out.
+TEST(profile_writer, a_root_without_a_profile_takes_no_name) {
+  for (const char* only : {"", "cc1*", "*unit_tests"}) {
+    const temporary_folder folder;
+    collect::output_names names(folder / "out.hlp", false);
+    profile_writer writer(names, ::getpid());
+    if (*only != 0) writer.count_only({"other", only});
+    std::list<collect::process_watch> ended;
+    segment_builder builder;
+    builder.accounts[builder.add_account(builder.add_node(0, 0x1000))].allocations = 1;
+    builder.header.pid = 7;
+    const auto path = folder / "7-1.hls";
+    std::ofstream(path, std::ios::binary) << builder.bytes();
+    ended.emplace_back(path, 7, 1, false).end(collect::process_watch::state::ended, 0, {});
+    writer.write_early(std::move(ended));
+    writer.write_all({}, {});
+    EXPECT_EQ(folder.names(), std::vector<std::string>{*only == 'c' ? "out.hlp" : "out.7.hlp"}) << only;
+  }
 }
 
 TEST(most_mapped_bytes, is_what_was_resident_or_could_have_been) {

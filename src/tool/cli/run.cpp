@@ -167,6 +167,7 @@ int run_checked(const run_options& options) {
                       root));
   }
   profile_writer writer(names, root);
+  writer.count_only(options.only);
   retiring = &writer;
   writer.complete_by([&](const auto& image, profile& of) { leak_watch.complete(image, of); });
   writer.read_by([&](const auto& written, const profile& of) { leak_watch.read(written, of); });

@@ -1,5 +1,7 @@
 #include "tool/cli/run_finish.hpp"
 
+#include <fmt/format.h>
+#include <fnmatch.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 
 #include "tool/cli/symbolize_together.hpp"
 #include "tool/collect/outside_markers.hpp"
+#include "tool/collect/process.hpp"
 #include "tool/collect/uncounted.hpp"
 #include "tool/profile/write.hpp"
 #include "tool/report/loss_words.hpp"
@@ -133,8 +136,24 @@ bool profile_writer::is_root(const collect::process_watch& image) const {
   return image.pid() == root_ && image.image_number() == 0;
 }
 
+// By what it is now: whether its name is kept must not depend on when the profiles of others are written.
+void profile_writer::keep_name_for_root() {
+  std::error_code unreadable;
+  const auto program =
+      std::filesystem::read_symlink(fmt::format("/proc/{}/exe", root_), unreadable).filename().string();
+  if (program.empty()) return;
+  const auto is_of_name = [&](const std::string& glob) { return ::fnmatch(glob.c_str(), program.c_str(), 0) == 0; };
+  if (!only_.empty() && std::none_of(only_.begin(), only_.end(), is_of_name)) names_.release_root_name();
+  names_.expect_root({.pid = static_cast<std::uint32_t>(root_),
+                      .program = program,
+                      .host = collect::host_name(),
+                      .start_s = root_start_s_,
+                      .is_root = true});
+}
+
 void profile_writer::write_early(std::list<collect::process_watch> images) {
   finish_early();
+  keep_name_for_root();
   early_ = std::move(images);
   std::vector<batch> batches(1);
   for (const auto& image : early_) {

@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <future>
 #include <list>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tool/collect/output.hpp"
@@ -45,7 +47,8 @@ struct failed_profile {
 
 class profile_writer {
  public:
-  profile_writer(collect::output_names& names, pid_t root) : names_(names), root_(root) {}
+  profile_writer(collect::output_names& names, pid_t root)
+      : names_(names), root_(root), root_start_s_(std::time(nullptr)) {}
 
   // Adds to each profile what was learned of its process meanwhile.
   using completion = std::function<void(const collect::process_watch&, profile&)>;
@@ -53,6 +56,9 @@ class profile_writer {
   // Is shown each profile as it was written, with symbols.
   using reader = std::function<void(const written_profile&, const profile&)>;
   void read_by(reader read) { read_ = std::move(read); }
+
+  // Programs of these names alone have profiles: the root may be none of them. Globs; none: all have.
+  void count_only(std::vector<std::string> names) { only_ = std::move(names); }
 
   // Those that ended, while the root still runs: in a thread, since names of a large program take seconds. Waits for
   // those before.
@@ -79,12 +85,15 @@ class profile_writer {
 
   void finish_early();
   bool is_root(const collect::process_watch& image) const;
+  void keep_name_for_root();
   void take(batch& to, const collect::process_watch& image);
   void write_batch(batch& from, const progress_function& progress);
   void write_file(const collect::process_watch& image, const profile& collected);
 
   collect::output_names& names_;
   pid_t root_;
+  std::int64_t root_start_s_;
+  std::vector<std::string> only_;
   completion complete_;
   reader read_;
   std::vector<written_profile> written_;

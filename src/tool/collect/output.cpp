@@ -144,8 +144,10 @@ std::string output_names::name_for(const output_subject& subject) {
   if (is_written_through(name)) return name;
   const bool says_pid = pattern_.find("%p") != std::string::npos;
   if (subject.is_root) root_may_come_ = false;
-  if (!subject.is_root && !says_pid && (root_may_come_ || !is_free(name)))
-    name = insert_before_extension(name, fmt::format(".{}", subject.pid));
+  const bool is_of_root = root_may_come_ && (!root_ || name == expand(pattern_, *root_));
+  // The root may have gone on as a program that it was not expected to be.
+  const bool is_taken = subject.is_root ? given_.contains(name) : is_of_root || !is_free(name);
+  if (!says_pid && is_taken) name = insert_before_extension(name, fmt::format(".{}", subject.pid));
   if (subject.image != 0) name = insert_before_extension(name, fmt::format("-{}", subject.image));
   auto candidate = name;
   for (unsigned i = 1; !is_free(candidate); ++i) candidate = insert_before_extension(name, fmt::format("~{}", i));

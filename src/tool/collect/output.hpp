@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace heapledger::collect {
 
@@ -32,7 +33,9 @@ class output_names {
   // A name that no other profile of this run has, and that no file has unless it may be overwritten. Pid and image are
   // inserted before the extension where they are needed.
   std::string name_for(const output_subject& subject);
-  // The name that was asked for is kept for the root until it has it, or until this says that it will not come.
+  // The name that was asked for is kept for the root until it has it, or until it is said that it will not come. Which
+  // name that is, its program decides where the pattern has %e: unknown, it is any.
+  void expect_root(output_subject root) { root_ = std::move(root); }
   void release_root_name() { root_may_come_ = false; }
   bool overwrite() const { return overwrite_; }
 
@@ -42,6 +45,7 @@ class output_names {
   std::string pattern_;
   bool overwrite_;
   bool root_may_come_ = true;
+  std::optional<output_subject> root_;
   std::set<std::string> given_;
 };
 
