@@ -252,6 +252,11 @@ class Refusals(Attached):
         tid = int(process.stdout.readline())
         self.assertIn(f"is a thread of process {process.pid}; heapledger attach {process.pid}", self.refused("attach", str(tid)))
 
+    def test_without_its_main_thread(self):
+        process = self.start(ledger.program("leaks_without_main_thread"), "1000")
+        ledger.await_end_of_main_thread(process.pid)
+        self.assertIn("goes on without its main thread", self.refused("attach", str(process.pid)))
+
     def test_another_user(self):
         if os.getuid() != 0 or ledger.execute([*AS_NOBODY, "test", "-x", ledger.BIN]).status != 0:
             self.skipTest("needs root to become somebody else")

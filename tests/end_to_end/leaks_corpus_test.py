@@ -19,7 +19,7 @@ WATCH = ("--interval", "20", "--leaks", "--leaks-suspicious", "0.4", "--leaks-ac
 
 PROGRAMS = ("steady_small", "some_of_many", "three_ways", "growing_cache", "bounded_cache", "slow", "kernel_only", "in_child",
             "in_pool", "late_library", "growth_stops", "large", "reachable_list", "growing_buffer", "long_lived",
-            "pool_chunks")
+            "pool_chunks", "without_main_thread")
 
 
 class Verdict:

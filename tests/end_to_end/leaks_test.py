@@ -4,6 +4,7 @@ programs."""
 import concurrent.futures
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -84,6 +85,31 @@ class Leaks(ledger.Case):
         text = ledger.execute([ledger.BIN, "top", "--text", "--count", "1", "--by", "leaks", str(pid)]).out
         self.assertIn(b", 1 leak of about", text)
         self.assertRegex(text, rb"LEAK [0-9.]+ .?i?B/h: ")
+
+    def test_of_a_program_whose_main_thread_has_ended(self):
+        tool = subprocess.Popen([ledger.BIN, "run", "-o", self.path("out.hlp"), "--", ledger.program("leaks_without_main_thread"), "1000"],
+                                env=ledger.plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(tool.communicate)
+        pid = int(re.search(rb"[(]pid ([0-9]+)[)]", tool.stderr.readline())[1])
+        self.addCleanup(os.kill, pid, signal.SIGKILL)
+        ledger.await_end_of_main_thread(pid)
+        self.assertEqual(self.places(self.found(self.of_process(pid))), ["leak_in_thread"])
+        self.assertIn(str(pid).encode(), ledger.execute([ledger.BIN, "ps"]).out)
+        top = json.loads(ledger.execute([ledger.BIN, "top", "--json", "--count", "1", str(pid)]).out)
+        self.assertGreater(top["live_bytes"], 0)
+
+    def test_of_a_run_whose_main_thread_has_ended(self):
+        for seconds in (4, 12, 36):  # on a busy machine a program may get little done
+            done = ledger.execute([ledger.BIN, "run", "-q", "-f", "-o", self.path("out.hlp"), "--interval", "20", "--leaks",
+                                   "--leaks-suspicious", "0.3", "--leaks-access", "0.5", "--leaks-rest", "0.2",
+                                   "--leaks-error-exitcode", "42", "--", ledger.program("leaks_without_main_thread"), str(seconds)])
+            if done.status == 42:
+                break
+        self.assertEqual(done.status, 42, done)
+        r = ledger.report(self.path("out.hlp"))
+        sampled = [point["time"] for point in r["timeline"]]
+        self.assertGreater(sum(time > sampled[-1] / 2 for time in sampled), 5, "the timeline goes on")
+        self.assertIn("memory", r)
 
     def test_the_second_witness_needs_no_root(self):
         if os.getuid() != 0 or ledger.execute([*AS_NOBODY, "test", "-x", ledger.BIN, "-a", "-r", ledger.PROBE]).status != 0:

@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BIN = os.environ["HEAPLEDGER_BIN"]
@@ -44,6 +45,15 @@ def plain_environment(extra=None):
     env.update({"LC_ALL": "C", "TZ": "UTC"})
     env.update(extra or {})
     return env
+
+
+def await_end_of_main_thread(pid):
+    """Of a process that goes on in other threads."""
+    state = ""
+    while state != "Z":
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            state = file.read().rsplit(") ", 1)[1][0]
+        time.sleep(0.005)  # only spares the processor
 
 
 def program(name):

@@ -62,7 +62,7 @@ class attached {
   int carry_out() {
     collect::session_directory directory(folder_of_output(options_.output));
     if (!inject::sees_the_same(process_.pid, directory.path())) {
-      if (inject::has_ended(process_.pid, process_.pid) || inject::is_ending(process_.pid))
+      if (inject::is_over(process_.pid))
         throw input_error(fmt::format("process {}", process_.pid), "has ended already");
       throw input_error(fmt::format("process {}", process_.pid),
                         fmt::format("sees other files than we do (a container): {} is not there", directory.path()),

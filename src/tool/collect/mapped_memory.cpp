@@ -8,6 +8,8 @@
 #include <array>
 #include <cstddef>
 
+#include "tool/collect/process.hpp"
+
 namespace heapledger::collect {
 namespace {
 
@@ -75,7 +77,8 @@ std::vector<mapped_range> read_mapped_ranges(const segment_file& segment) {
 }
 
 resident_pages::resident_pages(pid_t pid)
-    : pages_(::open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC)), pages_left_(pages_per_look) {}
+    : pages_(::open(fmt::format("/proc/{}/pagemap", thread_with_memory(pid)).c_str(), O_RDONLY | O_CLOEXEC)),
+      pages_left_(pages_per_look) {}
 
 std::optional<std::int64_t> resident_pages::bytes_in(std::uint64_t start, std::uint64_t end) {
   constexpr std::uint64_t is_present = std::uint64_t{1} << 63;

@@ -1,7 +1,5 @@
 #include "tool/collect/memory_map.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -64,7 +62,7 @@ bool memory_sampler::sort(const segment_file& segment, pid_t pid, const quick_to
   mapped_by_program mapped{read_mapped_ranges(segment), &pages};
   for (const auto& range : mapped.ranges)
     mapped.residency.resize(std::max<std::size_t>(mapped.residency.size(), std::min(range.site, site_limit) + 1));
-  const auto smaps = read_proc_file(fmt::format("/proc/{}/smaps", pid), smaps_limit);
+  const auto smaps = read_memory_file(pid, "smaps", smaps_limit);
   if (smaps.empty()) return false;
   auto in_stacks = guarded_stacks_of(pid, smaps);
   const auto waiting = stack_pointers_of(pid);

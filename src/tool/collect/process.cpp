@@ -63,6 +63,27 @@ std::optional<int> status_of_zombie(pid_t pid) {
   return code ? std::optional<int>(static_cast<int>(*code)) : std::nullopt;
 }
 
+bool is_over(const std::string& stat) {
+  const auto name_end = stat.rfind(") ");
+  return name_end == std::string::npos || stat.find_first_of("ZXx", name_end + 2) == name_end + 2;
+}
+
+// Nothing: all have ended, or there is no such process.
+std::optional<pid_t> living_thread_of(pid_t pid) {
+  if (!is_over(read_proc_file(fmt::format("/proc/{}/stat", pid), stat_limit))) return pid;
+  const auto directory = fmt::format("/proc/{}/task", pid);
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir(directory.c_str()), ::closedir);
+  while (threads) {
+    const dirent* entry = ::readdir(threads.get());
+    if (entry == nullptr) break;
+    const std::string_view digits = entry->d_name;
+    pid_t tid = 0;
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), tid).ec != std::errc{} || tid == pid) continue;
+    if (!is_over(read_proc_file(fmt::format("{}/{}/stat", directory, tid), stat_limit))) return tid;
+  }
+  return {};
+}
+
 ino_t pid_namespace_of(const char* process) {
   struct stat link {};
   return ::stat(fmt::format("/proc/{}/ns/pid", process).c_str(), &link) == 0 ? link.st_ino : 0;
@@ -119,7 +140,7 @@ image_state find_image(const segment_file& segment, pid_t pid) {
   const auto& header = segment.header();
   const auto stat = read_proc_file(fmt::format("/proc/{}/stat", pid), stat_limit);
   if (stat.empty() || !began_before(stat, header.start_monotonic_ns)) return image_state::gone;
-  const auto maps = read_proc_file(fmt::format("/proc/{}/maps", pid), maps_limit);
+  const auto maps = read_memory_file(pid, "maps", maps_limit);
   if (maps.empty()) return image_state::gone;
   bool mapped = false;
   for_each_mapping(maps, [&](const mapping& map, std::string_view) { mapped = mapped || maps_segment(map, segment); });
@@ -169,6 +190,21 @@ std::map<std::uint32_t, std::string> thread_names_of(pid_t pid) {
     if (!name.empty()) names.emplace(tid, std::move(name));
   }
   return names;
+}
+
+pid_t thread_with_memory(pid_t pid) {
+  return living_thread_of(pid).value_or(pid);
+}
+
+bool has_no_threads_left(pid_t pid) {
+  return !living_thread_of(pid);
+}
+
+std::string read_memory_file(pid_t pid, const char* name, std::size_t limit) {
+  auto text = read_proc_file(fmt::format("/proc/{}/{}", pid, name), limit);
+  if (!text.empty()) return text;
+  const auto tid = thread_with_memory(pid);
+  return tid == pid ? text : read_proc_file(fmt::format("/proc/{}/{}", tid, name), limit);
 }
 
 std::string read_proc_file(const std::string& path, std::size_t limit) {

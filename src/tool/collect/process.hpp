@@ -49,6 +49,16 @@ std::optional<double> processor_s_of(pid_t pid);
 // When it began, in clock ticks since the machine did.
 std::optional<std::uint64_t> start_ticks_of(pid_t pid);
 
+// A process whose first thread has ended by pthread_exit lives on in the others, but /proc/PID shows none of its
+// memory; /proc/TID of another does.
+//
+// A thread that has the process's memory: the first one as long as it lives.
+pid_t thread_with_memory(pid_t pid);
+// Whether no thread of it is left but those that wait to be reaped. Also where there is no such process.
+bool has_no_threads_left(pid_t pid);
+// A file of /proc/PID that tells of memory: maps, smaps, cmdline and the like. At most `limit` bytes.
+std::string read_memory_file(pid_t pid, const char* name, std::size_t limit);
+
 // A whole file of /proc, at most `limit` bytes; empty where it cannot be read.
 std::string read_proc_file(const std::string& path, std::size_t limit);
 

@@ -47,7 +47,7 @@ bool is_segment_of(const mapping& map, pid_t pid, const std::string& path) {
 }
 
 std::vector<std::string> command_of(pid_t pid) {
-  const auto text = read_proc_file(fmt::format("/proc/{}/cmdline", pid), command_limit);
+  const auto text = read_memory_file(pid, "cmdline", command_limit);
   std::vector<std::string> words;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\0', at), text.size());
@@ -80,7 +80,7 @@ bool process_exists(pid_t pid) {
 }  // namespace
 
 std::optional<running_program> find_program(pid_t pid) {
-  const auto maps = read_proc_file(fmt::format("/proc/{}/maps", pid), maps_limit);
+  const auto maps = read_memory_file(pid, "maps", maps_limit);
   if (maps.find("/libheapledger.so") == std::string::npos) return {};
   std::optional<running_program> found;
   for_each_mapping(maps, [&](const mapping& map, std::string_view) {
@@ -94,7 +94,7 @@ std::optional<running_program> find_program(pid_t pid) {
   found->pid = pid;
   found->command = command_of(pid);
   char exe[4096];
-  const ssize_t length = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), exe, sizeof exe);
+  const ssize_t length = ::readlink(fmt::format("/proc/{}/exe", thread_with_memory(pid)).c_str(), exe, sizeof exe);
   if (length > 0) found->exe.assign(exe, static_cast<std::size_t>(length));
   return found;
 }
@@ -103,7 +103,7 @@ running_program await_program(pid_t pid) {
   constexpr int waits = 200;
   for (int wait = 0;; ++wait) {
     if (auto program = find_program(pid)) return *program;
-    const auto maps = read_proc_file(fmt::format("/proc/{}/maps", pid), maps_limit);
+    const auto maps = read_memory_file(pid, "maps", maps_limit);
     if (wait == waits || maps.find("/libheapledger.so") == std::string::npos) break;
     const timespec moment{0, 10'000'000};
     ::nanosleep(&moment, nullptr);

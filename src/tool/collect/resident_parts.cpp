@@ -148,7 +148,7 @@ std::vector<std::uint64_t> stack_pointers_of(pid_t pid) {
 std::vector<std::uint64_t> guarded_stacks_of(pid_t pid, std::string_view smaps) {
   constexpr std::uint64_t page_bytes = 4096, is_guard = std::uint64_t{1} << 58;
   std::vector<std::uint64_t> found;
-  const unique_fd pages(::open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  const unique_fd pages(::open(fmt::format("/proc/{}/pagemap", thread_with_memory(pid)).c_str(), O_RDONLY | O_CLOEXEC));
   for_each_mapping(smaps, [&](const mapping& map, std::string_view details) {
     if (!map.writable || map.is_shared || map.inode != 0 || !has_vm_flag(details, "nh")) return;
     std::uint64_t entry = 0;
@@ -159,14 +159,24 @@ std::vector<std::uint64_t> guarded_stacks_of(pid_t pid, std::string_view smaps) 
   return found;
 }
 
-std::optional<resident_totals> resident_totals_of(pid_t pid) {
-  const auto status = read_proc_file(fmt::format("/proc/{}/status", pid), 8192);
+namespace {
+
+std::optional<resident_totals> totals_in_status_of(pid_t tid) {
+  const auto status = read_proc_file(fmt::format("/proc/{}/status", tid), 8192);
   resident_totals totals;
   totals.anonymous = static_cast<std::int64_t>(detail_bytes(status, "RssAnon:"));
   totals.file = static_cast<std::int64_t>(detail_bytes(status, "RssFile:"));
   totals.shared_memory = static_cast<std::int64_t>(detail_bytes(status, "RssShmem:"));
   totals.rss = totals.anonymous + totals.file + totals.shared_memory;
-  return totals.rss == 0 ? std::nullopt : std::optional(totals);  // none: a process that is ending
+  return totals.rss == 0 ? std::nullopt : std::optional(totals);
+}
+
+}  // namespace
+
+std::optional<resident_totals> resident_totals_of(pid_t pid) {
+  if (const auto totals = totals_in_status_of(pid)) return totals;
+  const auto tid = thread_with_memory(pid);
+  return tid == pid ? std::nullopt : totals_in_status_of(tid);  // none: a process that is ending
 }
 
 resident_parts brought_up_to(const resident_totals& now, const resident_parts& before, std::int64_t segment_bytes,

@@ -24,7 +24,7 @@ pid_t pid_of(std::string_view name) {
 
 std::string program_of(pid_t pid) {
   char path[4096];
-  const ssize_t length = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), path, sizeof path);
+  const ssize_t length = ::readlink(fmt::format("/proc/{}/exe", thread_with_memory(pid)).c_str(), path, sizeof path);
   const std::string_view known(path, length > 0 ? static_cast<std::size_t>(length) : 0);
   return std::string(known.substr(known.rfind('/') + 1));
 }
@@ -44,7 +44,7 @@ std::vector<silent_process> silent_processes(const std::string& session_director
     if (pid == 0 || std::find(counted.begin(), counted.end(), pid) != counted.end()) continue;
     const auto its = start_ticks_of(pid);
     if (!its || (ours && *its < *ours)) continue;
-    if (read_proc_file(fmt::format("/proc/{}/maps", pid), maps_limit).find(segments) != std::string::npos)
+    if (read_memory_file(pid, "maps", maps_limit).find(segments) != std::string::npos)
       found.push_back({pid, program_of(pid)});
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.pid < b.pid; });

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tool/collect/process.hpp"
 #include "wire/watch.hpp"
 
 namespace heapledger::collect {
@@ -33,7 +34,7 @@ constexpr std::uint64_t page_is_present = 1 << 3;
 }  // namespace
 
 watch_pages::watch_pages(pid_t pid, pagemap_way way)
-    : fd_(::open(fmt::format("/proc/{}/pagemap", pid).c_str(), O_RDONLY | O_CLOEXEC)),
+    : fd_(::open(fmt::format("/proc/{}/pagemap", thread_with_memory(pid)).c_str(), O_RDONLY | O_CLOEXEC)),
       scans_(way == pagemap_way::best) {
   if (!fd_) why_not_ = std::strerror(errno);
 }

@@ -41,6 +41,10 @@ bool is_ending(pid_t pid) {
   return at != std::string::npos && (std::strtoul(stat.c_str() + at, nullptr, 10) & exiting) != 0;
 }
 
+bool is_over(pid_t pid) {
+  return collect::has_no_threads_left(pid) || (!has_ended(pid, pid) && is_ending(pid));
+}
+
 std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> tids;
   const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir(fmt::format("/proc/{}/task", pid).c_str()), ::closedir);

@@ -25,4 +25,7 @@ bool has_ended(pid_t pid, pid_t tid);
 // A process on its way to that has no memory any more, before it says that it has ended.
 bool is_ending(pid_t pid);
 
+// Whether nothing of the process runs any more, or soon. One whose first thread alone has ended goes on in the others.
+bool is_over(pid_t pid);
+
 }  // namespace heapledger::inject

@@ -42,7 +42,7 @@ collect::unique_fd open_regular(const std::string& path) {
 }  // namespace
 
 std::vector<module> read_modules(pid_t pid) {
-  const auto maps = collect::read_proc_file(fmt::format("/proc/{}/maps", pid), maps_limit);
+  const auto maps = collect::read_memory_file(pid, "maps", maps_limit);
   std::vector<module> found;
   std::vector<bool> has_code;
   collect::for_each_mapping(maps, [&](const collect::mapping& map, std::string_view) {

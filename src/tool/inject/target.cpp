@@ -63,7 +63,10 @@ void refuse_by_status(pid_t pid, std::string_view status) {
     throw input_error(subject(pid), fmt::format("is a thread of process {}", group),
                       fmt::format("heapledger attach {}", group));
   const auto state = status_value(status, "State:");
-  if (state.starts_with('Z') || state.starts_with('X')) throw input_error(subject(pid), "has ended already");
+  if (collect::has_no_threads_left(pid)) throw input_error(subject(pid), "has ended already");
+  if (state.starts_with('Z') || state.starts_with('X'))
+    throw input_error(subject(pid), "goes on without its main thread, which has ended; nothing can be loaded into it",
+                      "start it with heapledger run");
   if (status_value(status, "VmSize:").empty()) throw input_error(subject(pid), "is a thread of the kernel");
   if (const auto tracer = number_of(status_value(status, "TracerPid:")); tracer != 0)
     throw input_error(subject(pid), fmt::format("is being traced by process {} ({})", tracer, name_of_process(tracer)),
@@ -208,7 +211,7 @@ target examine_target(pid_t pid, const std::string& library) {
   try {
     return examine(pid, library);
   } catch (const input_error&) {  // of a process that ends meanwhile nothing looks as it should
-    if (was_there && (has_ended(pid, pid) || is_ending(pid))) throw input_error(subject(pid), "has ended already");
+    if (was_there && is_over(pid)) throw input_error(subject(pid), "has ended already");
     throw;
   }
 }
