@@ -3,12 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string>
 
-#include "tool/collect/mapping.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/unique_fd.hpp"
 #include "tool/leaks/thread_stop.hpp"
@@ -18,48 +19,9 @@ namespace {
 
 constexpr std::size_t piece_bytes = 1 << 20;
 constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t maps_limit = std::size_t{64} << 20;
 constexpr std::uint64_t block_limit = std::uint64_t{64} << 20;  // none that is watched is larger
 constexpr std::uint64_t slots_limit = wire::watch_slot_capacity * wire::watch_slot_bytes;
 constexpr int searches = 2;
-
-// A stretch of one file in the program's memory.
-struct view {
-  address_range range;
-  std::uint64_t offset = 0;
-  ino_t inode = 0;
-};
-
-// What the program can keep a pointer in: all that it can write to, but for our own books. Those are left out of core
-// dumps, which is how they are known where the kernel gives mappings no names.
-struct memory_parts {
-  bool is_readable = false;
-  std::vector<address_range> plain;
-  std::vector<address_range> apart;  // slots that a fork made private: inherited blocks are in them, and holes
-  std::vector<view> watched;         // slots, as the program sees them
-  std::vector<view> beside;          // the same files, where reading is no access that anybody looks for
-};
-
-memory_parts parts_of(pid_t pid, const address_range& slots) {
-  memory_parts parts;
-  const auto maps = collect::read_proc_file(fmt::format("/proc/{}/smaps", pid), maps_limit);
-  parts.is_readable = !maps.empty();
-  collect::for_each_mapping(maps, [&](const collect::mapping& map, std::string_view details) {
-    if (!map.readable || !map.writable) return;
-    const address_range range{map.start, map.end};
-    const bool in_slots = map.start >= slots.start && map.start < slots.end;
-    if (map.name.starts_with("/memfd:heapledger-watch")) {
-      if (in_slots && !map.is_shared) parts.apart.push_back(range);
-      if (in_slots == map.is_shared)
-        (in_slots ? parts.watched : parts.beside).push_back({range, map.offset, map.inode});
-      return;
-    }
-    const bool is_books = map.name.starts_with("[anon:heapledger") || map.name.starts_with("/dev/") ||
-                          (map.inode == 0 && collect::has_vm_flag(details, "dd"));
-    if (!is_books && !map.is_shared) parts.plain.push_back(range);
-  });
-  return parts;
-}
 
 // The same bytes, where no one watches.
 std::optional<std::uint64_t> beside(const memory_parts& parts, std::uint64_t address) {
@@ -76,14 +38,21 @@ std::optional<std::uint64_t> beside(const memory_parts& parts, std::uint64_t add
 class searcher {
  public:
   searcher(pid_t pid, std::span<const address_range> blocks, std::vector<bool>& marked)
-      : pid_(pid), blocks_(blocks), marked_(marked), buffer_(piece_bytes / sizeof(std::uint64_t)) {}
+      : tid_(collect::thread_with_memory(pid)),
+        blocks_(blocks),
+        marked_(marked),
+        buffer_(piece_bytes / sizeof(std::uint64_t)),
+        pages_(open_file("pagemap")),
+        memory_(open_file("mem")) {}
 
   std::uint64_t searched_bytes() const { return searched_bytes_; }
-  bool lacks_slots() const { return lacks_slots_; }
+  const std::string& obstacle() const { return obstacle_; }
 
   void search(const memory_parts& parts, const address_range& slots, std::span<const collect::watched_slot> records) {
     for (const auto& part : parts.plain) read_range(part);
-    for (const auto& part : parts.apart) read_present(part);
+    for (const auto& part : parts.apart) read_present(part, way::as_the_program);
+    for (const auto& part : parts.sparse) read_present(part, way::as_the_program);
+    for (const auto& part : parts.locked) read_present(part, way::as_a_debugger);
     // The records are the program's: blocks that are apart from each other have no more bytes than the slots.
     auto left = slots.end > slots.start ? std::min(slots.end - slots.start, slots_limit) : 0;
     for (const auto& each : records) {
@@ -99,43 +68,67 @@ class searcher {
         continue;
       }
       const auto at = beside(parts, record.address);
-      lacks_slots_ = lacks_slots_ || !at;
+      if (!at) obstacle_ = "watched blocks cannot be read without touching them";
       if (at) read_range({*at, *at + bytes});
     }
   }
 
  private:
-  void read_range(const address_range& range) {
-    for (auto at = range.start; at < range.end; at += std::min<std::uint64_t>(piece_bytes, range.end - at))
-      read_piece(at, range.end);
+  enum class way { as_the_program, as_a_debugger };
+
+  collect::unique_fd open_file(const char* name) const {
+    return collect::unique_fd(::open(fmt::format("/proc/{}/{}", tid_, name).c_str(), O_RDONLY | O_CLOEXEC));
   }
 
-  // Pages that this process has touched since it was forked: a pointer to a block that is younger can be nowhere else.
-  void read_present(const address_range& range) {
-    constexpr std::uint64_t present_or_swapped = std::uint64_t{3} << 62;
-    const collect::unique_fd pages(::open(fmt::format("/proc/{}/pagemap", pid_).c_str(), O_RDONLY | O_CLOEXEC));
+  void read_range(const address_range& range, way how = way::as_the_program) {
+    for (auto at = range.start; at < range.end; at += std::min<std::uint64_t>(piece_bytes, range.end - at))
+      read_piece(at, range.end, how);
+  }
+
+  // Of what a fork made private, pages that this process has touched since: a pointer to a block that is younger can be
+  // nowhere else. Of the rest, what the program has ever written.
+  void read_present(const address_range& range, way how) {
+    constexpr std::uint64_t present_or_swapped = std::uint64_t{3} << 62, guard = std::uint64_t{1} << 58;
     std::vector<std::uint64_t> entries(4096);
+    address_range found;
     for (auto at = range.start; at < range.end; at += entries.size() * page_bytes) {
       const auto count = std::min<std::uint64_t>(entries.size(), (range.end - at) / page_bytes);
       const auto offset = static_cast<off_t>(at / page_bytes * sizeof entries[0]);
-      const ssize_t got = ::pread(pages.get(), entries.data(), count * sizeof entries[0], offset);
-      lacks_slots_ = lacks_slots_ || got < 0;
-      for (std::size_t i = 0; got > 0 && i < static_cast<std::size_t>(got) / sizeof entries[0]; ++i)
-        if ((entries[i] & present_or_swapped) != 0) read_range({at + i * page_bytes, at + (i + 1) * page_bytes});
+      const ssize_t got = ::pread(pages_.get(), entries.data(), count * sizeof entries[0], offset);
+      if (got < 0) obstacle_ = "which of its pages are there cannot be read";
+      for (std::size_t i = 0; got > 0 && i < static_cast<std::size_t>(got) / sizeof entries[0]; ++i) {
+        if ((entries[i] & present_or_swapped) == 0 || (entries[i] & guard) != 0) continue;
+        const auto page = at + i * page_bytes;
+        if (page != found.end) {
+          read_range(found, how);
+          found.start = page;
+        }
+        found.end = page + page_bytes;
+      }
     }
+    read_range(found, how);
   }
 
-  void read_piece(std::uint64_t at, std::uint64_t end) {
-    const std::size_t bytes = std::min<std::uint64_t>(piece_bytes, end - at);
+  ssize_t read_bytes(std::uint64_t at, std::size_t bytes, way how) {
+    if (how == way::as_a_debugger) {
+      const ssize_t got = ::pread(memory_.get(), buffer_.data(), bytes, static_cast<off_t>(at));
+      if (got < 0) obstacle_ = "memory that the program has locked cannot be read";
+      return got;
+    }
     iovec to{buffer_.data(), bytes};
     iovec from{reinterpret_cast<void*>(at), bytes};
-    const ssize_t got = ::process_vm_readv(pid_, &to, 1, &from, 1, 0);
+    return ::process_vm_readv(tid_, &to, 1, &from, 1, 0);
+  }
+
+  void read_piece(std::uint64_t at, std::uint64_t end, way how) {
+    const std::size_t bytes = std::min<std::uint64_t>(piece_bytes, end - at);
+    const ssize_t got = read_bytes(at, bytes, how);
     if (got > 0) take(static_cast<std::size_t>(got));
     if (got >= static_cast<ssize_t>(bytes) || bytes <= page_bytes) return;
     // A page that cannot be read ends the piece: go on behind it.
     const std::uint64_t next =
         at + (got > 0 ? static_cast<std::uint64_t>(got) / page_bytes * page_bytes : 0) + page_bytes;
-    if (next < at + bytes) read_piece(next, at + bytes);
+    if (next < at + bytes) read_piece(next, at + bytes, how);
   }
 
   void take(std::size_t bytes) {
@@ -143,12 +136,14 @@ class searcher {
     mark_targets(std::span(buffer_).first(bytes / sizeof(std::uint64_t)), blocks_, marked_);
   }
 
-  pid_t pid_;
+  pid_t tid_;
   std::span<const address_range> blocks_;
   std::vector<bool>& marked_;
   std::vector<std::uint64_t> buffer_;
   std::uint64_t searched_bytes_ = 0;
-  bool lacks_slots_ = false;
+  collect::unique_fd pages_;
+  collect::unique_fd memory_;
+  std::string obstacle_;
 };
 
 }  // namespace
@@ -169,7 +164,7 @@ void mark_targets(std::span<const std::uint64_t> words, std::span<const address_
 }
 
 witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block> blocks, const address_range& slots,
-                                std::span<const collect::watched_slot> records) {
+                                std::span<const collect::watched_slot> records, const collect::segment_file* segment) {
   witness_result result;
   result.info.blocks = blocks.size();
   std::vector<std::size_t> order(blocks.size());
@@ -186,11 +181,12 @@ witness_result find_unreachable(pid_t pid, std::span<const watcher::stale_block>
     if (!registers.obstacle.empty()) return result;
     mark_targets(registers.words, ranges, marked);
     searcher memory(pid, ranges, marked);
-    const auto parts = parts_of(pid, slots);
+    const auto parts = pointer_memory_of(pid, slots, segment);
     memory.search(parts, slots, records);
     result.info.searched_bytes = memory.searched_bytes();
-    if (!parts.is_readable || memory.searched_bytes() == 0) result.info.obstacle = "its memory cannot be read";
-    if (memory.lacks_slots()) result.info.obstacle = "watched blocks cannot be read without touching them";
+    result.info.obstacle = parts.obstacle.empty() ? memory.obstacle() : parts.obstacle;
+    if (result.info.obstacle.empty() && memory.searched_bytes() == 0)
+      result.info.obstacle = "its memory cannot be read";
     if (!result.info.obstacle.empty()) return result;
   }
   result.unreachable.resize(blocks.size());
@@ -204,7 +200,7 @@ bool ask_witness(watcher& watch) {
   if (blocks.empty()) return true;
   const auto& answer = watch.answer();
   const address_range slots{answer.base, answer.base + std::uint64_t{answer.slot_limit} * wire::watch_slot_bytes};
-  const auto said = find_unreachable(watch.pid(), blocks, slots, watch.slots_now());
+  const auto said = find_unreachable(watch.pid(), blocks, slots, watch.slots_now(), &watch.segment());
   watch.set_witness(said.info, said.unreachable, blocks);
   return said.info.obstacle.empty();
 }
