@@ -139,6 +139,31 @@ TEST(diff_compare, nameless_code_matches_by_address_only_in_one_and_the_same_bui
   EXPECT_EQ(comparison(one, rebuilt).stacks().size(), 1U);
 }
 
+// The first frame that is met has the number 0.
+TEST(diff_compare, a_frame_more_at_the_innermost_end_is_another_stack) {
+  profile_builder builder;
+  builder.stack({{"", "", 0, "/opt/stripped"}, {"work"}, {"main"}}, booked(1, 1, 0, 0, 1));
+  builder.stack({{"work"}, {"main"}}, booked(2, 2, 0, 0, 2));
+  const profile p = builder.build();
+  EXPECT_EQ(comparison(p, p).stacks().size(), 2U);
+}
+
+TEST(diff_compare, a_vanished_stack_is_in_the_modules_of_the_old_build) {
+  const auto stripped = [](const char* module) {
+    profile_builder builder;
+    builder.stack({{"", "", 0, module}, {"main"}}, booked(1, 1, 0, 0, 1));
+    builder.stack({{"", "", 0, module}, {module[5] == '1' ? "removed" : "added"}, {"main"}}, booked(1, 1, 0, 0, 1));
+    return builder.build();
+  };
+  const profile before = stripped("/opt/1/libz.so.1");
+  const profile after = stripped("/opt/2/libz.so.2");
+  const comparison compared(before, after);
+  ASSERT_EQ(compared.stacks().size(), 3U);
+  for (const auto& change : compared.stacks())
+    EXPECT_EQ(compared.module_of(change, compared.frames_of(change)[0]),
+              change.stacks_after == 0 ? "/opt/1/libz.so.1" : "/opt/2/libz.so.2");
+}
+
 TEST(diff_compare, nothing_is_lost_in_the_sums) {
   const profile old_profile = sample::killed_server();
   const profile new_profile = sample::profile_builder().build();

@@ -7,8 +7,9 @@
 namespace heapledger::analyse {
 
 struct path_hash {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
+  // Not zero, which a zero at the beginning would leave as it is.
+  std::uint64_t low = 0x243f6a8885a308d3U;
+  std::uint64_t high = 0x13198a2e03707344U;
 
   void add(std::uint64_t value) {
     low = (low ^ value) * 0x9e3779b97f4a7c15U;

@@ -150,6 +150,12 @@ std::size_t comparison::expand(const half& part, std::uint32_t node, std::vector
   return all;
 }
 
+std::string_view comparison::module_of(const stack_change& change, const shown_frame& frame) const {
+  const profile& p = shown_in(change);
+  const std::uint32_t index = analyse::module_index(p, frame.place);
+  return index == none ? std::string_view() : std::string_view(p.modules[index].path);
+}
+
 std::vector<shown_frame> comparison::frames_of(const stack_change& change) const {
   const half& shown = half_of(change);
   std::vector<std::uint64_t> keys;

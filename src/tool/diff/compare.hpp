@@ -52,6 +52,8 @@ class comparison {
 
   // The profile that `change.node` and the places of its frames are in: the newer one, unless the stack vanished.
   const profile& shown_in(const stack_change& change) const { return *half_of(change).source; }
+  // Path of the frame's module in that profile: its address is of that build.
+  std::string_view module_of(const stack_change& change, const shown_frame& frame) const;
   // From the allocation outward, a recursion once, without what starts main and threads.
   std::vector<shown_frame> frames_of(const stack_change& change) const;
 

@@ -36,7 +36,7 @@ class merger {
       const auto frames = compared_.frames_of(change);
       std::uint32_t node = 0;
       for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        node = child(node, location_of(*frame, compared_.shown_in(change)));
+        node = child(node, location_of(*frame, change));
       }
       const auto id = static_cast<std::uint32_t>(merged_.before.size() + 1);
       merged_.shown.stacks.push_back({id, node, *change.scope, change.after});
@@ -53,16 +53,19 @@ class merger {
     return node.number;
   }
 
-  std::uint32_t location_of(const diff::shown_frame& shown, const profile& in) {
+  std::uint32_t location_of(const diff::shown_frame& shown, const diff::stack_change& change) {
+    const profile& in = compared_.shown_in(change);
     const diff::compared_frame& frame = compared_.frames()[shown.frame];
     const std::uint32_t file = string(analyse::file_name(in, shown.place));
     const std::uint32_t line = analyse::line_number(in, shown.place);
     const std::uint64_t address = frame.function.empty() ? in.locations[shown.place.location].address : 0;
-    const auto key = std::tuple(shown.frame, file, line, address);
+    // A function is one, wherever its module lies; an address means something in its own build only.
+    const std::uint32_t in_module = module(frame.function.empty() ? compared_.module_of(change, shown) : frame.module);
+    const auto key = std::tuple(shown.frame, file, line, in_module, address);
     auto& locations = merged_.shown.locations;
     const auto [found, added] = locations_.try_emplace(key, locations.size());
     if (!added) return found->second;
-    location place{address, module(frame.module), {}};
+    location place{address, in_module, {}};
     if (!frame.function.empty()) {
       place.symbols.push_back(static_cast<std::uint32_t>(merged_.shown.frames.size()));
       merged_.shown.frames.push_back({string(frame.function), file, line});
@@ -93,7 +96,8 @@ class merger {
   const diff::comparison& compared_;
   merged_profiles merged_;
   pair_index nodes_;  // by parent and location
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> locations_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t>
+      locations_;
   std::unordered_map<std::string, std::uint32_t> strings_;
   std::unordered_map<std::string, std::uint32_t> modules_;  // by path
 };

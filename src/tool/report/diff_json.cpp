@@ -75,10 +75,10 @@ class diff_writer {
     });
   }
 
-  void write_name(const diff::compared_frame& frame) {
+  void write_name(std::string_view function, std::string_view module) {
     const char* separator = "";
-    if (!frame.function.empty()) add("{}\"function\":{}", std::exchange(separator, ","), json_string(frame.function));
-    if (!frame.module.empty()) add("{}\"module\":{}", std::exchange(separator, ","), json_string(frame.module));
+    if (!function.empty()) add("{}\"function\":{}", std::exchange(separator, ","), json_string(function));
+    if (!module.empty()) add("{}\"module\":{}", std::exchange(separator, ","), json_string(module));
   }
 
   void write_functions() {
@@ -87,7 +87,10 @@ class diff_writer {
     const auto places = diff::rank_places(compared_, options_.by);
     for (std::size_t i = 0; i < shown_of(places.size()); ++i) {
       add("{}{{", std::exchange(separator, ",\n"));
-      if (places[i].frame) write_name(compared_.frames()[*places[i].frame]);
+      if (places[i].frame) {
+        const auto& frame = compared_.frames()[*places[i].frame];
+        write_name(frame.function, frame.module);
+      }
       out_ += out_.back() == '{' ? "" : ",";
       write_counts(places[i].before, places[i].after);
       out_ += "}";
@@ -120,7 +123,7 @@ class diff_writer {
     const char* separator = "";
     for (const diff::shown_frame& frame : compared_.frames_of(change)) {
       add("{}{{", std::exchange(separator, ","));
-      write_name(compared_.frames()[frame.frame]);
+      write_name(compared_.frames()[frame.frame].function, compared_.module_of(change, frame));
       const std::string_view file = analyse::file_name(p, frame.place);
       out_ += out_.back() == '{' ? "" : ",";
       if (!file.empty()) add("\"file\":{},", json_string(file));
