@@ -252,6 +252,15 @@ class Refusals(Attached):
         tid = int(process.stdout.readline())
         self.assertIn(f"is a thread of process {process.pid}; heapledger attach {process.pid}", self.refused("attach", str(tid)))
 
+    def test_in_its_parents_memory(self):
+        parent = self.start(ledger.program("vforked"))
+        child = int(parent.stdout.readline())
+        self.assertEqual(self.refused("attach", str(child)),
+                         f"heapledger: process {child}: runs in the memory of its parent, process {parent.pid} (vforked); "
+                         f"heapledger attach {parent.pid}\n")
+        with open(f"/proc/{parent.pid}/maps", encoding="utf-8") as maps:
+            self.assertNotIn("libheapledger", maps.read())
+
     def test_without_its_main_thread(self):
         process = self.start(ledger.program("leaks_without_main_thread"), "1000")
         ledger.await_end_of_main_thread(process.pid)

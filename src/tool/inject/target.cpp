@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -91,6 +92,16 @@ void refuse_without_rights(pid_t pid, std::string_view status) {
                                    fmt::format("heapledger attach {}", pid)));
 }
 
+// The probe would count for both, and who is named is the one that soon ends: the child of a vfork.
+void refuse_borrowed_memory(pid_t pid, std::string_view status) {
+  constexpr int kcmp_vm = 1;
+  const auto parent = number_of(status_value(status, "PPid:"));
+  if (parent == 0 || ::syscall(SYS_kcmp, parent, pid, kcmp_vm, 0, 0) != 0) return;
+  throw input_error(subject(pid),
+                    fmt::format("runs in the memory of its parent, process {} ({})", parent, name_of_process(parent)),
+                    fmt::format("heapledger attach {}", parent));
+}
+
 void refuse_by_program(pid_t pid, target& found) {
   const collect::unique_fd exe(::open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!exe) return;
@@ -173,6 +184,7 @@ target examine(pid_t pid, const std::string& library) {
   refuse_without_rights(pid, status);
   target found{.pid = pid,
                .identity = std::move(identity),
+  refuse_borrowed_memory(pid, status);
                .program = {},
                .modules = read_modules(pid),
                .libc = 0,
