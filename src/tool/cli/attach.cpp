@@ -69,7 +69,7 @@ class attached {
                         "run heapledger inside that container");
     }
     const attach_mark mark(directory.path());
-    collect::held_signals signals;
+    collect::held_signals signals;  // before the directory, which is removed again whatever comes
     profile_writer writer(names_, process_.pid);
     writer.complete_by([&](const auto& image, profile& of) { leak_watch_.complete(image, of); });
     writer.read_by([&](const auto& written, const profile& of) { leak_watch_.read(written, of); });
@@ -88,7 +88,7 @@ class attached {
       const interruptible while_writing(directory.path());
       signals.were_to_end_us();  // who says it twice, as timeout does, means the same by it
       signals.release();
-      return write(session, writer, directory, mark, still_counting);
+      return write(session, writer, directory, mark, still_counting, while_writing);
     } catch (const std::exception& error) {
       throw input_error(directory.path(), error.what(),
                         "what was counted is kept there: `heapledger report` reads each file");
@@ -121,7 +121,7 @@ class attached {
   }
 
   int write(collect::session& session, profile_writer& writer, collect::session_directory& directory,
-            const attach_mark& mark, const std::string& still_counting) {
+            const attach_mark& mark, const std::string& still_counting, const interruptible& while_writing) {
     progress_line progress(!options_.quiet);
     writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
     progress.clear();
@@ -135,6 +135,7 @@ class attached {
     }
     say_without_books(writer.without_books(), directory.path());
     if (!writer.failed().empty()) {
+    while_writing.end();
       say_failed(writer.failed(), directory.path());
       return exit_failure;
     }

@@ -52,6 +52,7 @@ int detach_alone(const detach_options& options, pid_t pid, const std::string& di
   if (!options.quiet) say_written(writer.written());
   if (!writer.failed().empty() || writer.written().empty()) {
     say_failed(writer.failed(), directory);
+  while_writing.end();
     return exit_failure;
   }
   remove_marks(directory);

@@ -132,6 +132,7 @@ int watch_and_write(const run_options& options, pid_t root, collect::session& se
     progress_line progress(!options.quiet);
     writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
     progress.clear();
+    while_writing.end();
     return finish(options, directory, writer, silent, status);
   } catch (const std::exception& error) {
     throw input_error(directory.path(), error.what(),
@@ -142,13 +143,13 @@ int watch_and_write(const run_options& options, pid_t root, collect::session& se
 int run_checked(const run_options& options) {
   collect::output_names names(options.output, options.force);
   names.check(expected_root(options), check_program(options.command[0]).path);
+  collect::held_signals signals;  // before the directory, which is removed again whatever comes
   collect::session_directory directory(folder_of_output(options.output));
   auto settings = settings_for(options, directory);
   if (!collect::can_preload(settings.library)) settings.library = directory.link_to(settings.library);
   const auto environment = collect::environment_for(settings, environ);
   if (options.verbose > 0) say(fmt::format("session in {}", directory.path()));
 
-  collect::held_signals signals;
   profile_writer* retiring = nullptr;
   run_leak_watch leak_watch(options.leak_watch, options.leaks);
   collect::session_options watching{.interval_ms = options.interval_ms,

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
 
 #include "tool/cli/run_messages.hpp"
@@ -11,7 +13,10 @@
 namespace heapledger::cli {
 namespace {
 
+std::string folder_when_interrupted;
 std::string words_when_interrupted;
+
+constexpr std::array to_end_us = {SIGINT, SIGTERM, SIGHUP};
 
 }  // namespace
 
@@ -35,11 +40,12 @@ collect::probe_settings settings_for(const run_options& options, const collect::
 }
 
 interruptible::interruptible(const std::string& session_directory) {
+  folder_when_interrupted = session_directory;
   words_when_interrupted = fmt::format(
       "\nheapledger: interrupted; what was counted is kept in {}; `heapledger report` reads each "
       "file there\n",
       shell_word(session_directory));
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : to_end_us) {
     struct sigaction previous {};
     struct sigaction action {};
     action.sa_handler = leave;
@@ -48,7 +54,18 @@ interruptible::interruptible(const std::string& session_directory) {
   }
 }
 
+void interruptible::end() const {
+  struct sigaction ignored {};
+  ignored.sa_handler = SIG_IGN;
+  for (const int signal : to_end_us) sigaction(signal, &ignored, nullptr);
+}
+
 void interruptible::leave(int signal) {
+  // The last profile was written just now: nothing is kept there, and the end is near.
+  const int error = errno;
+  const bool is_all_written = ::rmdir(folder_when_interrupted.c_str()) == 0;
+  errno = error;
+  if (is_all_written) return;
   [[maybe_unused]] const auto written =
       ::write(STDERR_FILENO, words_when_interrupted.data(), words_when_interrupted.size());
   ::_exit(128 + signal);

@@ -17,6 +17,9 @@ class interruptible {
  public:
   explicit interruptible(const std::string& session_directory);
 
+  // All is written: who still sends one is too late, and nothing is left to be told of.
+  void end() const;
+
  private:
   static void leave(int signal);
 };
