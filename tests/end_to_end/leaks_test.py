@@ -111,6 +111,23 @@ class Leaks(ledger.Case):
         self.assertGreater(sum(time > sampled[-1] / 2 for time in sampled), 5, "the timeline goes on")
         self.assertIn("memory", r)
 
+    def test_nohup(self):
+        _, pid = self.start("leaks_steady_small")
+        watch = subprocess.Popen([ledger.BIN, "leaks", "--report", "0", str(pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 env=ledger.plain_environment(), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.assertIn(b"watching process", watch.stderr.readline())
+        watch.send_signal(signal.SIGHUP)
+        watch.send_signal(signal.SIGUSR1)
+        seen = b""
+        while b"The watch" not in seen:
+            line = watch.stdout.readline()
+            self.assertNotEqual(line, b"", seen)
+            seen += line
+        watch.send_signal(signal.SIGINT)
+        out, err = watch.communicate(timeout=ledger.TIMEOUT)
+        self.assertEqual(watch.returncode, 0, err)
+        self.assertEqual((seen + out).count(b"The watch"), 2, "one that was asked for, and one at the end")
+
     def test_the_second_witness_needs_no_root(self):
         if os.getuid() != 0 or ledger.execute([*AS_NOBODY, "test", "-x", ledger.BIN, "-a", "-r", ledger.PROBE]).status != 0:
             self.skipTest("needs root to become somebody else, and a tool that other users can read")

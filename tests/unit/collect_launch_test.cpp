@@ -134,5 +134,26 @@ TEST(collect_environment, adds_the_probe_before_what_was_preloaded) {
                                       "HEAPLEDGER_NO_FOLLOW=1", "HEAPLEDGER_ONLY=a*:b"}));
 }
 
+TEST(collect_launch, what_was_ignored_when_we_began_is_no_wish_to_end) {
+  const auto asked_by = [](int signal, bool was_ignored) {
+    struct sigaction action {};
+    struct sigaction before {};
+    action.sa_handler = was_ignored ? SIG_IGN : SIG_DFL;
+    ::sigaction(signal, &action, &before);
+    bool asked = false;
+    {
+      held_signals signals;
+      ::raise(signal);
+      asked = signals.were_to_end_us();
+    }
+    ::sigaction(signal, &before, nullptr);
+    return asked;
+  };
+  for (const int signal : {SIGHUP, SIGTERM, SIGINT}) EXPECT_TRUE(asked_by(signal, false)) << signal;
+  EXPECT_FALSE(asked_by(SIGHUP, true)) << "nohup";
+  EXPECT_FALSE(asked_by(SIGTERM, true));
+  EXPECT_TRUE(asked_by(SIGINT, true)) << "shells ignore it for what runs behind";
+}
+
 }  // namespace
 }  // namespace heapledger::collect

@@ -91,7 +91,13 @@ int leaks_of_profile(const leaks_options& options) {
 void listen_to_signals() {
   struct sigaction action {};
   action.sa_handler = [](int) { is_interrupted = 1; };
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  // Shells ignore SIGINT for what runs behind; who sends it there means it. The others were ignored on purpose, by
+  // nohup.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction was {};
+    if (signal == SIGINT || ::sigaction(signal, nullptr, &was) != 0 || was.sa_handler != SIG_IGN)
+      ::sigaction(signal, &action, nullptr);
+  }
   action.sa_handler = [](int) { is_asked = 1; };
   ::sigaction(SIGUSR1, &action, nullptr);
 }

@@ -54,6 +54,7 @@ struct held_signals::state {
   sigset_t mask;
   struct sigaction child;
   struct sigaction pipe;
+  sigset_t ignored;
 };
 
 held_signals::held_signals() : before_(new state{}) {
@@ -62,6 +63,12 @@ held_signals::held_signals() : before_(new state{}) {
   for (const int signal : passed_on) sigaddset(&held, signal);
   sigaddset(&held, SIGCHLD);
   sigprocmask(SIG_BLOCK, &held, &before_->mask);
+  sigemptyset(&before_->ignored);
+  for (const int signal : passed_on) {
+    struct sigaction was {};
+    if (sigaction(signal, nullptr, &was) == 0 && was.sa_handler == SIG_IGN) sigaddset(&before_->ignored, signal);
+  }
+  sigdelset(&before_->ignored, SIGINT);  // shells ignore it for what runs behind; who sends it there means it
   // An ignored SIGCHLD would let the kernel reap the program before we learn its status.
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
@@ -90,7 +97,8 @@ bool held_signals::were_to_end_us() {
   bool asked = false;
   signalfd_siginfo info{};
   while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
-    asked = asked || std::find(ask.begin(), ask.end(), static_cast<int>(info.ssi_signo)) != ask.end();
+    asked = asked || (std::find(ask.begin(), ask.end(), static_cast<int>(info.ssi_signo)) != ask.end() &&
+                      sigismember(&before_->ignored, static_cast<int>(info.ssi_signo)) == 0);
   return asked;
 }
 
