@@ -126,6 +126,19 @@ class Programs(Attached):
         process.communicate()
         self.assertEqual(process.returncode, 0)
 
+    def test_detach_from_another_folder(self):
+        process = self.program()
+        tool = self.start(ledger.BIN, "attach", str(process.pid), stderr=subprocess.PIPE)
+        self.assertIn(b"attached to", tool.stderr.readline())
+        os.mkdir(self.path("elsewhere"))
+        done = ledger.execute([ledger.BIN, "detach", "-o", "mine.hlp", str(process.pid)], cwd=self.path("elsewhere"))
+        self.assertEqual(done.status, 0, done)
+        note, wrote = done.err.decode().splitlines()
+        self.assertIn("-o mine.hlp is not used", note)
+        file = wrote.removeprefix("heapledger: wrote ")
+        self.assertTrue(os.path.isabs(file) and os.path.exists(file), wrote)
+        self.assertEqual(self.finish(tool)[0], 0)
+
     def test_again(self):
         """With books of its own; what happened in between is in neither."""
         process = self.program()

@@ -4,6 +4,8 @@
 
 #include <ctime>
 #include <exception>
+#include <filesystem>
+#include <system_error>
 
 #include "tool/cli/attach_calls.hpp"
 #include "tool/cli/attach_mark.hpp"
@@ -27,6 +29,13 @@ namespace {
 std::string name_of(const inject::target& process) {
   const auto name = process.program.substr(process.program.rfind('/') + 1);
   return name.empty() ? "the program" : name;
+}
+
+// Who detaches may be in another folder.
+std::string seen_from_anywhere(const std::string& file) {
+  std::error_code unknown;
+  const auto path = std::filesystem::absolute(file, unknown);
+  return unknown ? file : path.string();
 }
 
 void refuse_program_of_ours(pid_t pid) {
@@ -60,6 +69,7 @@ class attached {
   }
 
   int carry_out() {
+    collect::held_signals signals;  // before the directory, which is removed again whatever comes
     collect::session_directory directory(folder_of_output(options_.output));
     if (!inject::sees_the_same(process_.pid, directory.path())) {
       if (inject::is_over(process_.pid))
@@ -69,7 +79,6 @@ class attached {
                         "run heapledger inside that container");
     }
     const attach_mark mark(directory.path());
-    collect::held_signals signals;  // before the directory, which is removed again whatever comes
     profile_writer writer(names_, process_.pid);
     writer.complete_by([&](const auto& image, profile& of) { leak_watch_.complete(image, of); });
     writer.read_by([&](const auto& written, const profile& of) { leak_watch_.read(written, of); });
@@ -125,8 +134,9 @@ class attached {
     progress_line progress(!options_.quiet);
     writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
     progress.clear();
+    while_writing.end();
     if (!still_counting.empty()) mark.say(still_counting);
-    for (const auto& written : writer.written()) mark.say("wrote " + written.file);
+    for (const auto& written : writer.written()) mark.say("wrote " + seen_from_anywhere(written.file));
     for (const auto& failed : writer.failed()) mark.say(failed.why);
     if (!options_.quiet) {
       say_own_allocators(writer.written(), {});
@@ -135,7 +145,6 @@ class attached {
     }
     say_without_books(writer.without_books(), directory.path());
     if (!writer.failed().empty()) {
-    while_writing.end();
       say_failed(writer.failed(), directory.path());
       return exit_failure;
     }

@@ -21,6 +21,9 @@ namespace heapledger::cli {
 namespace {
 
 int detach_through_watcher(const detach_options& options, const std::string& directory, const found_watcher& watcher) {
+  if (!options.output.empty() && !options.quiet)
+    say(fmt::format("-o {} is not used: heapledger attach is there, and writes to the name that it was given",
+                    options.output));
   const auto words = ask_to_end(directory, watcher);
   bool wrote = false;
   for (std::size_t at = 0; at < words.size();) {
@@ -49,10 +52,10 @@ int detach_alone(const detach_options& options, pid_t pid, const std::string& di
   progress_line progress(!options.quiet);
   writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
   progress.clear();
+  while_writing.end();
   if (!options.quiet) say_written(writer.written());
   if (!writer.failed().empty() || writer.written().empty()) {
     say_failed(writer.failed(), directory);
-  while_writing.end();
     return exit_failure;
   }
   remove_marks(directory);
