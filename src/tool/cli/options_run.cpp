@@ -60,6 +60,11 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
     twins.add("--only", "GLOB", "profile only processes whose program's name matches; may be repeated",
               [&](auto source, const std::string& text) {
                 if (source.starts_with("--")) {
+                  if (text.empty())
+                    throw usage_error("--only needs the name of a program; * and ? stand for parts of it");
+                  if (text.find(':') != std::string::npos)
+                    throw usage_error(
+                        fmt::format("--only {}: a colon is in no name here; give --only once for each program", text));
                   options.only.push_back(text);
                   return;
                 }

@@ -38,7 +38,14 @@ std::string most_text(const written_profile& profile) {
 }
 
 std::string next_command(const written_profile& profile) {
-  return "heapledger report " + shell_word(profile.file);
+  return "heapledger report " + shell_file(profile.file);
+}
+
+// As the probe does: * and ? alone stand for something.
+bool matches(std::string_view glob, std::string_view name) {
+  if (glob.empty()) return name.empty();
+  if (glob[0] == '*') return matches(glob.substr(1), name) || (!name.empty() && matches(glob, name.substr(1)));
+  return !name.empty() && (glob[0] == '?' || glob[0] == name[0]) && matches(glob.substr(1), name.substr(1));
 }
 
 std::string folders_of(const std::vector<written_profile>& written) {
@@ -131,7 +138,8 @@ void say_uncounted(const std::vector<uncounted_info>& programs, const std::vecto
   std::vector<uncounted_info> wanted;
   std::copy_if(programs.begin(), programs.end(), std::back_inserter(wanted), [&](const uncounted_info& program) {
     const auto name = program.path.substr(program.path.rfind('/') + 1);
-    return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+    const auto fits = [&](const std::string& glob) { return matches(glob, name); };
+    return only.empty() || std::any_of(only.begin(), only.end(), fits);
   });
   if (!wanted.empty()) say(fmt::format("not counted: {}", report::uncounted_text(wanted)));
 }
