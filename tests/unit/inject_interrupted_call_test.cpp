@@ -95,6 +95,8 @@ TEST(inject_target, says_what_would_help) {
   }
   EXPECT_NE(why_not_traced(ours, "1\n", "heapledger attach 1").find("sudo sysctl kernel.yama.ptrace_scope=0"),
             std::string::npos);
+  EXPECT_NE(why_not_traced(ours + "TracerPid:\t77\n", "", "heapledger attach 1").find("is being traced by process 77"),
+            std::string::npos);
   EXPECT_NE(why_not_traced("Uid:\t4711\n", "", "heapledger attach 1").find("belongs to another user"),
             std::string::npos);
 }

@@ -261,6 +261,10 @@ TEST(report_options, wrong_usage_says_what_to_type) {
   EXPECT_SAYS(refusal({"report", "--focus", "*", "x"}), "--focus needs the name");
   EXPECT_SAYS(refusal({"report", "--ignore", "", "x"}), "--ignore needs the name");
   EXPECT_SAYS(refusal({"report", "--since", "a", "--by", "peak", "x"}), "--by peak says nothing with --since");
+  EXPECT_SAYS(refusal({"report", "--since", "", "x"}), "--since needs the name of a snapshot");
+  EXPECT_SAYS(refusal({"report", "--since", "a", "--until", "", "x"}), "--until needs the name of a snapshot");
+  EXPECT_SAYS(refusal({"run", "--only", "", "ls"}), "--only needs the name of a program");
+  EXPECT_SAYS(refusal({"run", "--only", "a:b", "ls"}), "give --only once for each program");
   EXPECT_SAYS(refusal({"report", "a", "b"}), "'b' is one argument too many");
   EXPECT_SAYS(refusal({"report", "--by", "size", "a"}), "live, peak, allocated, count, temporary");
   EXPECT_SAYS(refusal({"report", "--top", "0", "a"}), "--top");

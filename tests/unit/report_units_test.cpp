@@ -130,6 +130,13 @@ TEST(printable, quotes_for_a_shell) {
   EXPECT_EQ(shell_quoted("my file"), "'my file'");
   EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_quoted(""), "''");
+  EXPECT_EQ(shell_quoted("x~1.hlp"), "x~1.hlp");
+  EXPECT_EQ(shell_quoted("~x"), "'~x'");
+  EXPECT_EQ(shell_quoted("a\n\x1b[31m'\\\xff"), R"($'a\012\033[31m\'\\\377')");
+  EXPECT_EQ(shell_quoted("\u202ex"), R"($'\342\200\256x')");
+  EXPECT_EQ(shell_quoted("\u00e4"), "'\u00e4'");
+  EXPECT_EQ(shell_file("-x.hlp"), "./-x.hlp");
+  EXPECT_EQ(shell_file("a/-x.hlp"), "a/-x.hlp");
 }
 
 }  // namespace

@@ -87,6 +87,25 @@ TEST(run_messages, the_largest_profile_that_lost_stacks_is_named_and_what_to_do)
   EXPECT_EQ(said(), "");
 }
 
+TEST(run_messages, programs_that_are_not_counted_are_said_where_only_matches) {
+  const auto said = [](const std::vector<std::string>& only) {
+    testing::internal::CaptureStderr();
+    say_uncounted({{.path = "/opt/busybox", .reason = "static", .times = 1}}, only);
+    return testing::internal::GetCapturedStderr();
+  };
+  for (const char* glob : {"busybox", "busy*", "*box", "b?syb*x", "*"}) EXPECT_NE(said({"x", glob}), "") << glob;
+  for (const char* glob : {"busy", "busybox?", "*y", "", "[b]usybox"}) EXPECT_EQ(said({"x", glob}), "") << glob;
+  EXPECT_NE(said({}), "");
+}
+
+TEST(run_messages, what_to_type_next_can_be_typed) {
+  auto all = profiles(1, "p");
+  all[0].file = "-p.hlp";
+  EXPECT_EQ(said_of(all), "heapledger: wrote -p.hlp; next: heapledger report ./-p.hlp\n");
+  all[0].file = "a\n.hlp";
+  EXPECT_EQ(said_of(all), "heapledger: wrote a\\x0a.hlp; next: heapledger report $'a\\012.hlp'\n");
+}
+
 TEST(run_messages, silent_processes_are_one_line) {
   const auto said = [](const std::vector<collect::silent_process>& processes) {
     testing::internal::CaptureStderr();

@@ -50,7 +50,7 @@ int export_profile(const export_options& options) {
   for (const auto& note : notes) fmt::print(stderr, "heapledger: {}\n", note);
   const bool named = !options.output.empty() && options.output != "-";
   if (named && !options.quiet) {
-    const std::string next = next_command(format, printable(shell_word(options.output)));
+    const std::string next = next_command(format, printable(shell_file(options.output)));
     fmt::print(stderr, "heapledger: wrote {}{}{}\n", printable(options.output), next.empty() ? "" : "; ", next);
   }
   return 0;

@@ -53,7 +53,7 @@ profile between(profile whole, const report_options& options) {
   if (const auto at = options.file.rfind('@'); at != std::string::npos && ::access(options.file.c_str(), F_OK) != 0)
     throw usage_error(fmt::format("--since needs the whole profile; type: heapledger report --since {} --until {} {}",
                                   shell_word(options.since), shell_word(options.file.substr(at + 1)),
-                                  shell_word(options.file.substr(0, at))));
+                                  shell_file(options.file.substr(0, at))));
   const auto since = snapshot_of(whole, options.file, options.since);
   if (options.until.empty()) return analyse::profile_between(whole, since, {});
   const auto until = snapshot_of(whole, options.file, options.until);
@@ -115,8 +115,7 @@ std::vector<bool> either(std::vector<bool> left, const std::vector<bool>& right)
 
 int ask_which() {
   const auto newest = newest_profile(".");
-  const std::string file =
-      newest ? printable(shell_word(newest->starts_with('-') ? "./" + *newest : *newest)) : "FILE.hlp";
+  const std::string file = newest ? shell_file(*newest) : "FILE.hlp";
   fmt::print(stderr, "heapledger report: which profile? {}; type: heapledger report {}\n",
              newest ? fmt::format("The newest here is {}", printable(*newest)) : "There is none in this folder", file);
   return exit_usage;

@@ -166,7 +166,7 @@ int run_leak_watch::finish(bool quiet, int program_status) const {
   // A gate must not take it for no leak.
   const bool is_no_answer = is_untold && options_.error_exitcode != 0 && program_status == 0;
   if ((!quiet || is_no_answer) && !file_.empty()) {
-    const auto next = fmt::format("heapledger leaks {}", shell_word(file_));
+    const auto next = fmt::format("heapledger leaks {}", shell_file(file_));
     const auto found = is_untold      ? "no leak found, but " + untold_because_
                        : places_ == 0 ? "no leak found"
                                       : fmt::format("{} of about {}", report::counted(places_, "leak", "leaks"),

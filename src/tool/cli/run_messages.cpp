@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <iterator>
 #include <set>
 
 #include "tool/collect/program_check.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/report/printable.hpp"
 #include "tool/report/uncounted_text.hpp"
 #include "tool/report/units.hpp"
 
@@ -67,19 +67,11 @@ void say(const std::string& line) {
 }
 
 std::string shell_word(const std::string& text) {
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("@%+=:,./-_~").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  if (!text.empty() && text[0] != '~' && std::all_of(text.begin(), text.end(), is_plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
+  return report::shell_quoted(text);
+}
+
+std::string shell_file(const std::string& name) {
+  return report::shell_file(name);
 }
 
 void say_written(std::vector<written_profile> written) {

@@ -14,6 +14,7 @@ void say(const std::string& line);  // "heapledger: LINE", control characters ma
 
 // A word as a shell would need it typed.
 std::string shell_word(const std::string& text);
+std::string shell_file(const std::string& name);  // that no command takes for an option
 
 // One line per profile; when there are many, one for all, the biggest named.
 void say_written(std::vector<written_profile> written);

@@ -95,7 +95,8 @@ void try_thread(const target& in, const wish& what, sight& seen, pid_t tid, atte
       return;
     case seized::refused: {
       if (has_ended(in.pid, tid)) return;
-      const auto status = collect::read_proc_file(fmt::format("/proc/{}/status", in.pid), 1 << 16);
+      // Of the thread: who was faster than we may have this one alone.
+      const auto status = collect::read_proc_file(fmt::format("/proc/{}/task/{}/status", in.pid, tid), 1 << 16);
       throw input_error(subject(in),
                         why_not_traced(status, collect::read_proc_file("/proc/sys/kernel/yama/ptrace_scope", 16),
                                        fmt::format("heapledger attach {}", in.pid)));

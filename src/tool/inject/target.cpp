@@ -151,6 +151,8 @@ void refuse_old_libc(pid_t pid, const target& found, const std::string& library)
 }  // namespace
 
 std::string why_not_traced(std::string_view status, std::string_view ptrace_scope, std::string_view command) {
+  if (const auto tracer = number_of(status_value(status, "TracerPid:")); tracer != 0)
+    return fmt::format("is being traced by process {}; only one can be at it; end that first", tracer);
   const auto uids = status_value(status, "Uid:");
   const auto is_ours = !uids.empty() && number_of(uids) == static_cast<pid_t>(::getuid());
   if (!is_ours && ::geteuid() != 0)
@@ -182,9 +184,9 @@ target examine(pid_t pid, const std::string& library) {
   const auto status = collect::read_proc_file(fmt::format("/proc/{}/status", pid), status_limit);
   refuse_by_status(pid, status);
   refuse_without_rights(pid, status);
+  refuse_borrowed_memory(pid, status);
   target found{.pid = pid,
                .identity = std::move(identity),
-  refuse_borrowed_memory(pid, status);
                .program = {},
                .modules = read_modules(pid),
                .libc = 0,

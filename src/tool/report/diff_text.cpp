@@ -247,8 +247,8 @@ std::string diff_text(const diff::comparison& compared, std::span<const gate_res
   }
   if (!totals_only && !options.old_file.empty()) {
     page.blank();
-    page.command(fmt::format("heapledger html --diff {} {}", terminal_text(shell_quoted(options.old_file)),
-                             terminal_text(shell_quoted(options.new_file))));
+    page.command(fmt::format("heapledger html --diff {} {}", terminal_text(shell_file(options.old_file)),
+                             terminal_text(shell_file(options.new_file))));
     page.line("      as a page: a flame graph of what grew and what shrank", tone::faint);
   }
   return out;

@@ -220,7 +220,7 @@ std::string leaks_text(const profile& given, std::span<const leak_entry> entries
   write_watch(page, *p.leaks, options);
   if (!options.file.empty()) {
     page.heading("Next");
-    page.command(fmt::format("heapledger report {}", terminal_text(shell_quoted(options.file))));
+    page.command(fmt::format("heapledger report {}", terminal_text(shell_file(options.file))));
   }
   return out;
 }

@@ -35,7 +35,7 @@ void write_markers(page& page, const profile& p, const std::string& file) {
     page.line(fmt::format("  and {} more; --json has all", p.markers.size() - rows_shown), tone::faint);
   if (file.empty() || first == nullptr) return;
   page.command(fmt::format("heapledger report --since {} {}", terminal_text(shell_quoted(first->name)),
-                           terminal_text(shell_quoted(file))));
+                           terminal_text(shell_file(file))));
   page.line("      what grew since then; --until NAME: up to another snapshot", tone::faint);
 }
 

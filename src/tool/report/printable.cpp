@@ -1,5 +1,7 @@
 #include "tool/report/printable.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 
 #include "tool/profile/error.hpp"
@@ -69,11 +71,26 @@ std::string padded(std::string_view text, std::size_t width) {
 }
 
 std::string shell_quoted(std::string_view word) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-~";
+  if (!word.empty() && word[0] != '~' && word.find_first_not_of(plain) == std::string_view::npos)
+    return std::string(word);
+  const bool is_safe = printable(word) == word;
+  std::string quoted = is_safe ? "'" : "$'";
+  for (const char c : word) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_safe) {
+      quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    } else if (byte < 0x20 || byte >= 0x7f) {
+      quoted += fmt::format("\\{:03o}", byte);
+    } else {
+      quoted += c == '\'' || c == '\\' ? std::string({'\\', c}) : std::string(1, c);
+    }
+  }
   return quoted + "'";
+}
+
+std::string shell_file(std::string_view name) {
+  return shell_quoted(name.starts_with('-') ? "./" + std::string(name) : std::string(name));
 }
 
 }  // namespace heapledger::report

@@ -21,7 +21,10 @@ std::string cut_left(std::string_view text, std::size_t width);
 // Followed by blanks up to `width` columns.
 std::string padded(std::string_view text, std::size_t width);
 
-// As a word for a POSIX shell.
+// As a word for a shell, safe for a terminal too: what would not be is written as $'\033', which bash, zsh and ksh
+// know.
 std::string shell_quoted(std::string_view word);
+// A file's name as such a word, that no command takes for an option.
+std::string shell_file(std::string_view name);
 
 }  // namespace heapledger::report

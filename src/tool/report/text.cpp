@@ -159,7 +159,7 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
 }
 
 void write_next(page& page, const profile& p, const text_options& options) {
-  const std::string file = terminal_text(shell_quoted(options.file));
+  const std::string file = terminal_text(shell_file(options.file));
   const std::string same = terminal_text(options.window_words) + file;
   const bool timeable = !p.process.lives_timed && !p.window;
   const bool has_stacks = p.process.stacks != "off";
