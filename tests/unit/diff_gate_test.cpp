@@ -59,5 +59,23 @@ TEST(diff_gate, the_largest_counters_do_not_overflow) {
   EXPECT_TRUE(worse("1TiB", -large, large));
 }
 
+TEST(diff_gate, the_peak_is_what_is_known_of_it) {
+  profile before, after;
+  before.nodes.resize(1);
+  after.nodes.resize(1);
+  for (auto* p : {&before, &after}) {
+    p->stacks = {
+        {.id = 1, .node = 0, .scope = {}, .count = {.allocations = 1, .allocated_bytes = 900, .peak_bytes = 500}}};
+    p->peak.error_bytes = 300;
+  }
+  after.timeline = {{.time_ns = 1, .live_bytes = 600}, {.time_ns = 2, .live_bytes = 10}};
+  const comparison compared(before, after);
+  EXPECT_EQ(value_before(compared, analyse::measure::peak), 500);
+  EXPECT_EQ(value_after(compared, analyse::measure::peak), 600);
+  EXPECT_EQ(value_after(compared, analyse::measure::allocated), 900);
+  after.timeline[0].live_bytes = 5000;
+  EXPECT_EQ(value_after(compared, analyse::measure::peak), 800) << "it cannot have been higher";
+}
+
 }  // namespace
 }  // namespace heapledger::diff

@@ -185,6 +185,20 @@ TEST(report_text, empty_profile_golden) {
   expect_golden("empty", utc_report({}, plain()));
 }
 
+TEST(report_text, a_peak_below_the_timeline_is_raised_to_what_was_seen) {
+  profile p = tidy_program();
+  p.peak.error_bytes = 8192;
+  p.timeline = {{0, 0, 0, 0, 0}, {2'000'000, 5120, 1, 1, 0}, {4'000'000, 4096, 1, 1, 0}};
+  std::string text = utc_report(p, plain());
+  EXPECT_NE(text.find("  peak           at least 5.0 KiB, seen 2.00 ms after the start\n"
+                      "    by stack     4.1 KiB, 1.00 ms after the start; true to within 8.0 KiB\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("Where the memory was at the peak: 4.1 KiB"), std::string::npos) << "what the stacks add up to";
+  p.peak.error_bytes = 0;  // exact: the sample was taken in the middle of an event
+  EXPECT_NE(utc_report(p, plain()).find("  peak           4.1 KiB, 1.00 ms after the start\n"), std::string::npos);
+}
+
 TEST(report_text, fits_every_width) {
   profile p = sample::killed_server();
   p.process.command.push_back(std::string(500, 'x'));

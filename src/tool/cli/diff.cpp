@@ -30,8 +30,8 @@ std::vector<report::gate_result> judge(const diff::comparison& compared, const d
     report::gate_result result;
     result.gate = *diff::parse_gate(text);
     result.by = result.gate.by.value_or(by);
-    result.before = analyse::value_of(compared.total_before(), result.by);
-    result.after = analyse::value_of(compared.total_after(), result.by);
+    result.before = diff::value_before(compared, result.by);
+    result.after = diff::value_after(compared, result.by);
     result.worse = diff::is_worse(result.gate, result.before, result.after);
     results.push_back(std::move(result));
   }

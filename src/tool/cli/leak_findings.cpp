@@ -119,9 +119,8 @@ no_leak worth_of(leak_info& found, const profile& of, const leaks::hunt_options&
   if (static_cast<double>(found.duration_ns) >= least_s * 1e9) return no_leak::told;
   if (!may_leak(of)) return no_leak::harmless;
   found.obstacle =
-      "Nothing was watched: too short to tell. Watch for longer, or give shorter times (--suspicious, --access; of "
-      "run: "
-      "--leaks-suspicious, --leaks-access).";
+      "Nothing was watched: too short to tell. Watch for longer, or give shorter times (--suspicious, --access; "
+      "of run: --leaks-suspicious, --leaks-access).";
   return no_leak::untold;
 }
 

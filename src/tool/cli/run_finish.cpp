@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "tool/analyse/seen_peak.hpp"
 #include "tool/cli/symbolize_together.hpp"
 #include "tool/collect/outside_markers.hpp"
 #include "tool/collect/process.hpp"
@@ -114,7 +115,7 @@ void profile_writer::write_file(const collect::process_watch& image, const profi
   result.program = program_of(collected);
   result.pid = collected.process.pid;
   result.is_running = collected.process.ended == ending::running;
-  result.peak_bytes = collected.totals().peak_bytes;
+  result.peak_bytes = analyse::known_peak_bytes(collected);
   result.mapped_bytes = most_mapped_bytes(collected);
   result.exe = collected.process.exe;
   result.lost_stacks = report::lost_stacks_text(collected, share_of_lost_stacks_worth_a_word);

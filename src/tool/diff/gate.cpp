@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "tool/analyse/seen_peak.hpp"
+
 namespace heapledger::diff {
 namespace {
 
@@ -93,6 +95,16 @@ bool is_worse(const gate& gate, std::int64_t before, std::int64_t after) {
   if (!gate.percent) return growth > gate.amount;
   if (before <= 0) return true;
   return growth * 100 * millionths > static_cast<wide>(before) * gate.amount;
+}
+
+std::int64_t value_before(const comparison& compared, analyse::measure by) {
+  return by == analyse::measure::peak ? analyse::known_peak_bytes(compared.before())
+                                      : analyse::value_of(compared.total_before(), by);
+}
+
+std::int64_t value_after(const comparison& compared, analyse::measure by) {
+  return by == analyse::measure::peak ? analyse::known_peak_bytes(compared.after())
+                                      : analyse::value_of(compared.total_after(), by);
 }
 
 }  // namespace heapledger::diff

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "tool/analyse/measure.hpp"
-#include "tool/profile/profile.hpp"
+#include "tool/diff/compare.hpp"
 
 namespace heapledger::diff {
 
@@ -24,5 +24,9 @@ std::optional<gate> parse_gate(std::string_view text);
 
 // Whether `after` is above `before` by more than the gate lets pass. Any growth from 0 is more than any percentage.
 bool is_worse(const gate& gate, std::int64_t before, std::int64_t after);
+
+// What a gate goes by: the totals, and of the peak what is known of it.
+std::int64_t value_before(const comparison& compared, analyse::measure by);
+std::int64_t value_after(const comparison& compared, analyse::measure by);
 
 }  // namespace heapledger::diff

@@ -81,10 +81,8 @@ std::string as_text(const sample& from, const process_info& process, const std::
   if (rows.empty()) return out + fmt::format("  {}\n\n", all.empty() ? view_of(options.what).empty : none_lives);
   const table lines(view_of(options.what), options.by, from.rate.has_value(), options.width);
   out += lines.heading() + "\n";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& row = all[rows[i]];
-    out += lines.line(row, where_text(view_of(options.what), row, described, i, lines.where_width())) + "\n";
-  }
+  const auto where = where_texts(from, options.what, rows, described, lines.where_width());
+  for (std::size_t i = 0; i < rows.size(); ++i) out += lines.line(all[rows[i]], where[i]) + "\n";
   return out + "\n";
 }
 

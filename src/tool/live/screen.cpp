@@ -143,13 +143,13 @@ std::vector<screen_line> screen::body(std::size_t room, std::size_t columns) {
     const bool stacks = view_of(what_).are_stacks;
     static const profile nothing;
     const profile& described = stacks ? source_.describe(what_, on_screen) : nothing;
+    const auto where = where_texts(*last_, what_, on_screen, described, columns_of.where_width());
     std::vector<screen_line> lines;
     std::size_t selected_ends = 0;
     for (std::size_t i = 0; i < count && lines.size() < room + page_; ++i) {
       const auto& row = rows[on_screen[i]];
       const bool is_selected = first_ + i == selected_at_;
-      const auto where = where_text(view_of(what_), row, described, i, columns_of.where_width());
-      lines.push_back({columns_of.line(row, where), is_selected ? look::selected : look::plain});
+      lines.push_back({columns_of.line(row, where[i]), is_selected ? look::selected : look::plain});
       if (is_selected) selected_ends = lines.size();
       if (!stacks || !unfolded_.contains({what_, row.id})) continue;
       for (auto& frame : frame_lines(described, i, columns > 8 ? columns - 8 : columns))

@@ -6,6 +6,7 @@
 #include <array>
 #include <climits>
 #include <cmath>
+#include <map>
 
 #include "tool/analyse/frames.hpp"
 #include "tool/analyse/machinery.hpp"
@@ -25,6 +26,55 @@ constexpr std::size_t longest_function = 60;
 std::int64_t rounded(double value) {
   constexpr double most = 1e18;
   return static_cast<std::int64_t>(std::llround(std::clamp(value, -most, most)));
+}
+
+// A row's words before they are put together.
+struct where {
+  struct frame {
+    std::string name;
+    std::uint32_t line = 0;
+  };
+  std::string scope;
+  std::vector<frame> frames;
+
+  std::string text(std::size_t width) const {
+    std::string all = scope + (frames.empty() ? "(no stack)" : "");
+    for (std::size_t i = 0; i < frames.size(); ++i) all += (i == 0 ? "" : " < ") + frames[i].name;
+    return report::cut_right(all, width);
+  }
+};
+
+where where_of(const profile& p, analyse::machinery& machinery, const stack_entry& stack, std::size_t width) {
+  const auto frames = analyse::expand_stack(p, stack.node);
+  const auto visible = machinery.visible(frames);
+  where result;
+  for (const auto& name : stack.scope)
+    result.scope +=
+        (result.scope.empty() ? "[" : " / ") + report::cut_right(report::terminal_text(name), longest_function);
+  if (!result.scope.empty()) result.scope += "] ";
+  const bool only_rust = visible.begin < visible.end && machinery.is_rust(frames[visible.begin]);
+  std::size_t used = report::columns(result.scope);
+  for (std::size_t i = visible.begin; i < visible.end && used < width; ++i) {
+    if (machinery.is_rust(frames[i]) && !only_rust) continue;
+    result.frames.push_back({report::frame_name(p, frames[i], longest_function), analyse::line_number(p, frames[i])});
+    used += report::columns(result.frames.back().name) + 3;
+  }
+  return result;
+}
+
+// Rows that would look the same get the line of the first frame in which they differ.
+void tell_apart(std::vector<where>& rows, const std::vector<std::size_t>& alike) {
+  const auto& first = rows[alike.front()].frames;
+  for (std::size_t at = 0; at < first.size(); ++at) {
+    const bool differ = std::any_of(alike.begin(), alike.end(), [&](std::size_t i) {
+      return at < rows[i].frames.size() && rows[i].frames[at].line != first[at].line;
+    });
+    if (!differ) continue;
+    for (const auto i : alike)
+      if (at < rows[i].frames.size() && rows[i].frames[at].line != 0)
+        rows[i].frames[at].name += fmt::format(":{}", rows[i].frames[at].line);
+    return;
+  }
 }
 
 }  // namespace
@@ -70,25 +120,33 @@ std::string attached_text(const process_info& process) {
              : fmt::format(", attached {} after its start", report::seconds_text(process.attached_after_ns));
 }
 
-std::string where_text(const profile& p, std::size_t stack, std::size_t width) {
+std::vector<std::string> where_texts(const profile& p, std::size_t width) {
   analyse::machinery machinery(p);
-  const auto frames = analyse::expand_stack(p, p.stacks[stack].node);
-  const auto visible = machinery.visible(frames);
-  std::string text;
-  for (const auto& name : p.stacks[stack].scope)
-    text += (text.empty() ? "[" : " / ") + report::cut_right(report::terminal_text(name), longest_function);
-  if (!text.empty()) text += "] ";
-  if (frames.empty()) text += "(no stack)";
-  const bool only_rust = visible.begin < visible.end && machinery.is_rust(frames[visible.begin]);
-  for (std::size_t i = visible.begin; i < visible.end && report::columns(text) < width; ++i)
-    if (only_rust || !machinery.is_rust(frames[i]))
-      text += (i == visible.begin ? "" : " < ") + report::frame_name(p, frames[i], longest_function);
-  return report::cut_right(text, width);
+  std::vector<where> rows;
+  std::map<std::string, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < p.stacks.size(); ++i) {
+    rows.push_back(where_of(p, machinery, p.stacks[i], width));
+    alike[rows.back().text(width)].push_back(i);
+  }
+  for (const auto& [text, group] : alike)
+    if (group.size() > 1) tell_apart(rows, group);
+  std::vector<std::string> texts;
+  for (const auto& each : rows) texts.push_back(each.text(width));
+  return texts;
 }
 
-std::string where_text(const view& in, const row& of, const profile& described, std::size_t stack, std::size_t width) {
-  return in.are_stacks ? report::cut_right(mapped_kind_text(of) + where_text(described, stack, width), width)
-                       : report::cut_right(report::terminal_text(of.name), width);
+std::vector<std::string> where_texts(const sample& from, subject what, std::span<const std::uint32_t> rows,
+                                     const profile& described, std::size_t width) {
+  const bool are_stacks = view_of(what).are_stacks;
+  const auto& all = rows_of(from, what);
+  std::vector<std::string> texts;
+  if (are_stacks) texts = where_texts(described, width);
+  texts.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& of = all[rows[i]];
+    texts[i] = report::cut_right(are_stacks ? mapped_kind_text(of) + texts[i] : report::terminal_text(of.name), width);
+  }
+  return texts;
 }
 
 std::vector<std::string> frame_lines(const profile& p, std::size_t stack, std::size_t width) {

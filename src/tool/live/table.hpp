@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,9 +36,11 @@ class table {
 std::string attached_text(const process_info& process);
 
 // "parse < read_request < main": the frames that matter, from the allocation outward, as many as fit; the scope first.
-std::string where_text(const profile& p, std::size_t stack, std::size_t width);
-// The same of a row of any view: its name where it is no stack.
-std::string where_text(const view& in, const row& of, const profile& described, std::size_t stack, std::size_t width);
+// "parse:12 < read_request" where rows would look the same: the line in which they differ.
+std::vector<std::string> where_texts(const profile& p, std::size_t width);
+// The same of rows of any view: their names where they are no stacks.
+std::vector<std::string> where_texts(const sample& from, subject what, std::span<const std::uint32_t> rows,
+                                     const profile& described, std::size_t width);
 
 // Each frame that matters with its file and line.
 std::vector<std::string> frame_lines(const profile& p, std::size_t stack, std::size_t width);

@@ -112,7 +112,7 @@ void write_totals(page& page, const diff::comparison& compared) {
   };
   row("live at the end", before.live_bytes(), after.live_bytes(), measure::live);
   row("  in blocks", before.live_blocks(), after.live_blocks(), measure::count);
-  row("peak", before.peak_bytes, after.peak_bytes, measure::peak);
+  row("peak", diff::value_before(compared, measure::peak), diff::value_after(compared, measure::peak), measure::peak);
   for (const measure by : {measure::allocated, measure::count, measure::temporary}) {
     constexpr std::array labels = {"", "", "allocated", "allocations", "temporary"};
     row(labels[static_cast<std::size_t>(by)], value_of(before, by), value_of(after, by), by);

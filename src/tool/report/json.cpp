@@ -13,6 +13,7 @@
 #include "tool/analyse/lifetimes.hpp"
 #include "tool/analyse/mismatches.hpp"
 #include "tool/analyse/scopes.hpp"
+#include "tool/analyse/seen_peak.hpp"
 #include "tool/report/json_frames.hpp"
 #include "tool/report/json_text.hpp"
 
@@ -101,6 +102,7 @@ class json_writer {
         sum.allocations, sum.frees, sum.reallocations, sum.temporaries, sum.allocated_bytes);
     add(R"("freed_bytes":{},"live_blocks":{},"live_bytes":{})", sum.freed_bytes, sum.live_blocks(), sum.live_bytes());
     if (!p_.window) add(R"(,"peak_bytes":{},"peak_bytes_error":{})", sum.peak_bytes, p_.peak.error_bytes);
+    if (const auto seen = analyse::seen_above_peak(p_)) add(R"(,"peak_bytes_seen":{})", seen->live_bytes);
     if (p_.peak.time_ns) add(",\"peak_time\":{}", json_seconds(*p_.peak.time_ns));
     write_life(sum.life);
     out_ += "},\n";

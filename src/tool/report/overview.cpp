@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "tool/analyse/seen_peak.hpp"
 #include "tool/analyse/timeline.hpp"
 #include "tool/report/command_text.hpp"
 #include "tool/report/marker_table.hpp"
@@ -106,7 +107,11 @@ void write_totals(page& page, const profile& p) {
     peak += fmt::format(", {} after {}", seconds_text(*p.peak.time_ns),
                         p.process.attached_after_ns > 0 ? "attaching" : "the start");
   if (p.peak.error_bytes != 0) peak += fmt::format("; true to within {}", bytes_text(p.peak.error_bytes));
-  if (!p.window) row("peak", peak);
+  const auto seen = analyse::seen_above_peak(p);
+  if (seen)
+    row("peak", fmt::format("at least {}, seen {} after {}", bytes_text(seen->live_bytes), seconds_text(seen->time_ns),
+                            p.process.attached_after_ns > 0 ? "attaching" : "the start"));
+  if (!p.window) row(seen ? "  by stack" : "peak", peak);
 
   std::string rate;
   if (!p.window && p.process.duration_ns >= 100'000'000) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
+#include "tool/profile/saturating.hpp"
 #include "tool/report/marker_table.hpp"
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
@@ -57,8 +59,9 @@ struct window_change {
 window_change change_of(const std::vector<analyse::site>& sites) {
   window_change result;
   for (const auto& site : sites) {
-    const std::int64_t bytes = site.count.live_bytes();
-    (bytes > 0 ? result.grew : result.shrank) += bytes > 0 ? bytes : -bytes;
+    const std::int64_t bytes = std::max(site.count.live_bytes(), -INT64_MAX);
+    auto& sum = bytes > 0 ? result.grew : result.shrank;
+    sum = saturating_sum(sum, bytes > 0 ? bytes : -bytes);
   }
   return result;
 }

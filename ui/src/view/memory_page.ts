@@ -26,6 +26,12 @@ const parts: Part[] = [
   { key: "profiler_bytes", name: "heapledger", meaning: "its tables in the process", colour: "#9ca3af" },
 ];
 
+// Mappings that found no room in the table are in nobody's row.
+function meaningOf(part: Part, profile: Profile): string {
+  const holdsMappings = part.key === "allocator_bytes" && "mappings_full" in profile.report.profiler.losses;
+  return holdsMappings ? "free lists, and mappings not booked" : part.meaning;
+}
+
 export function memoryMaps(profile: Profile): [string, MemoryMap][] {
   const { memory, memory_peak, process } = profile.report;
   const maps: [string, MemoryMap][] = [];
@@ -60,7 +66,7 @@ export class MemoryBars {
     this.element.append(el("ul", { class: "keys" }, ...parts.filter((part) => main[part.key] !== 0).map((part) => {
       const swatch = el("i", { class: "swatch" });
       swatch.style.background = part.colour;
-      return el("li", { title: part.meaning }, swatch, part.name, el("b", {}, bytesText(main[part.key])));
+      return el("li", { title: meaningOf(part, profile) }, swatch, part.name, el("b", {}, bytesText(main[part.key])));
     })));
   }
 }
@@ -103,7 +109,7 @@ export class MemoryPage implements Page {
     }
     this.element.append(el("table", { class: "plain" },
       el("thead", {}, el("tr", {}, el("th"), ...maps.map(([title]) => el("th", { class: "right" }, title)), el("th"), el("th"))),
-      el("tbody", {}, ...parts.map((part) => row(part.name, part.meaning, (map) => map[part.key])),
+      el("tbody", {}, ...parts.map((part) => row(part.name, meaningOf(part, profile), (map) => map[part.key])),
         maps.some(([, map]) => unexplained(map) !== 0) ? row("not explained", "", unexplained) : null,
         row("RSS", "", (map) => map.rss_bytes, true))));
     if (maps.some(([, map]) => map.allocator_bytes < 0)) {
