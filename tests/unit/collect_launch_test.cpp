@@ -134,6 +134,17 @@ TEST(collect_environment, adds_the_probe_before_what_was_preloaded) {
                                       "HEAPLEDGER_NO_FOLLOW=1", "HEAPLEDGER_ONLY=a*:b"}));
 }
 
+TEST(collect_launch, who_asks_us_to_end_before_anything_was_begun_is_heard) {
+  held_signals signals;
+  EXPECT_EQ(signals.wish_to_end(), 0);
+  ::raise(SIGUSR1);
+  EXPECT_EQ(signals.wish_to_end(), 0);
+  ::raise(SIGTERM);
+  EXPECT_EQ(signals.wish_to_end(), SIGTERM);
+  EXPECT_TRUE(signals.were_to_end_us()) << "it was not read";
+  EXPECT_EQ(signals.wish_to_end(), 0);
+}
+
 TEST(collect_launch, what_was_ignored_when_we_began_is_no_wish_to_end) {
   const auto asked_by = [](int signal, bool was_ignored) {
     struct sigaction action {};

@@ -158,6 +158,7 @@ int run_checked(const run_options& options) {
                                     .is_retiring = [&] { return retiring->is_busy(); },
                                     .look = [&](const auto& image, auto now_ns) { leak_watch.look(image, now_ns); }};
   collect::session session(directory.path(), std::move(watching));
+  if (const int signal = signals.wish_to_end(); signal != 0) return 128 + signal;  // before anything was begun
   const pid_t root = collect::launch(options.command, environment, signals);
   if (!options.quiet) {
     say(options.only.empty() ? fmt::format("counting every allocation of {} (pid {})", options.command[0], root)

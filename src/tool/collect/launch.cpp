@@ -23,6 +23,7 @@ constexpr int not_executable = 126;
 constexpr int not_found = 127;
 
 constexpr std::array passed_on = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr std::array to_end_us = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::array from_terminal = {SIGINT, SIGQUIT, SIGHUP};
 
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
@@ -93,13 +94,21 @@ void held_signals::pass_on(pid_t program) {
 }
 
 bool held_signals::were_to_end_us() {
-  constexpr std::array ask = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
   bool asked = false;
   signalfd_siginfo info{};
   while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
-    asked = asked || (std::find(ask.begin(), ask.end(), static_cast<int>(info.ssi_signo)) != ask.end() &&
-                      sigismember(&before_->ignored, static_cast<int>(info.ssi_signo)) == 0);
+    asked =
+        asked || (std::find(to_end_us.begin(), to_end_us.end(), static_cast<int>(info.ssi_signo)) != to_end_us.end() &&
+                  sigismember(&before_->ignored, static_cast<int>(info.ssi_signo)) == 0);
   return asked;
+}
+
+int held_signals::wish_to_end() const {
+  sigset_t came;
+  sigpending(&came);
+  for (const int signal : to_end_us)
+    if (sigismember(&came, signal) == 1 && sigismember(&before_->ignored, signal) == 0) return signal;
+  return 0;
 }
 
 void held_signals::release() {

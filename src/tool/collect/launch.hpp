@@ -34,6 +34,7 @@ class held_signals {
   int fd() const { return fd_.get(); }
   void pass_on(pid_t program);             // reads all that came
   bool were_to_end_us();                   // likewise: whether one asks us to end that was not ignored, as by nohup
+  int wish_to_end() const;                 // reads nothing: the first of those that asks us to end; 0: none came
   void restore_in_child() const noexcept;  // async-signal-safe
   void release();                          // what came from a terminal meanwhile is forgotten
 
