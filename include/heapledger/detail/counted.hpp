@@ -27,8 +27,7 @@ inline const char* why_not_counted() {
     return "the probe is not in the process; link heapledger::heapledger, or start it by heapledger run";
   if (!active())
     return "the probe keeps no books of this program: its malloc is not the probe's, as with a sanitizer or an "
-           "allocator "
-           "of its own, or the probe is off";
+           "allocator of its own, or the probe is off";
   if (counted.load(std::memory_order_relaxed)) return nullptr;
   const owned_scope trial("measured", budget{}, scope::process());
   if (trial == scope::process()) return "there is no room for another scope";
