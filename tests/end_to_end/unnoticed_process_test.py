@@ -40,6 +40,16 @@ class Process(ledger.Case):
                 refused = self.profile(command, env=ledger.plain_environment({"SAY_REFUSED": "1"}))
                 self.assertEqual((refused.status, refused.out), (0, done.out + b"refused: bad_alloc, 3 handled\n"), refused)
 
+    def test_a_child_that_says_what_it_is(self):
+        """In the place of its command line, as servers do. It is seen when the tool looks."""
+        for rounds in (1, 10, 100):
+            done = self.profile([ledger.program("retitled"), str(rounds)], "--interval", "10")
+            self.assertEqual(done.status, 0, done)
+            commands = sorted(r["process"]["command"] for r in done.reports)
+            if ["retitled: worker 7"] in commands:
+                break
+        self.assertEqual(commands, [[ledger.program("retitled"), str(rounds)], ["retitled: worker 7"]])
+
     def test_locked_memory(self):
         """The segment's address space is neither memory then, nor counted where locked memory is limited."""
         for mebibytes in (0, 1, 7):

@@ -221,4 +221,16 @@ std::string read_proc_file(const std::string& path, std::size_t limit) {
   return text;
 }
 
+std::vector<std::string> command_of(pid_t pid) {
+  constexpr std::size_t most_bytes = 1 << 16;
+  const auto text = read_memory_file(pid, "cmdline", most_bytes);
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\0', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 }  // namespace heapledger::collect

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tool/collect/mapping.hpp"
 #include "tool/collect/segment_copy.hpp"
@@ -58,6 +59,9 @@ pid_t thread_with_memory(pid_t pid);
 bool has_no_threads_left(pid_t pid);
 // A file of /proc/PID that tells of memory: maps, smaps, cmdline and the like. At most `limit` bytes.
 std::string read_memory_file(pid_t pid, const char* name, std::size_t limit);
+
+// As it is now: many servers write into it what the process is doing. Empty where it cannot be read.
+std::vector<std::string> command_of(pid_t pid);
 
 // A whole file of /proc, at most `limit` bytes; empty where it cannot be read.
 std::string read_proc_file(const std::string& path, std::size_t limit);

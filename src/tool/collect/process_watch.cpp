@@ -61,17 +61,26 @@ void process_watch::sample(std::uint64_t now_ns) {
                    .rss_bytes = static_cast<std::uint64_t>(resident->rss)});
   if (memory_.sample(*segment_, pid_, *resident, *totals, now_ns) == memory_sampler::result::other_image)
     is_this_image_ = false;
-  if (!has_own_pids_) sample_thread_names(now_ns);
+  if (!has_own_pids_) sample_names(now_ns);
   if (has_timeline_) scopes_.sample(*segment_, now_ns);
 }
 
-void process_watch::sample_thread_names(std::uint64_t now_ns) {
+void process_watch::sample_names(std::uint64_t now_ns) {
   if (now_ns < names_due_ns_) return;
   const auto begin_ns = monotonic_ns();
   for (auto& [tid, name] : thread_names_of(pid_)) thread_names_[tid] = std::move(name);
+  if (segment_->header().forked != 0) sample_title();
   const auto cost_ns = monotonic_ns() - begin_ns;
   names_pause_ns_ = std::clamp(names_pause_ns_ * 2, names_first_pause_ns, names_longest_pause_ns);
   names_due_ns_ = now_ns + std::max(names_pause_ns_, cost_ns * names_cost_share);
+}
+
+// Servers tell their children apart by it. What is left of the old one is overwritten with zeros, or with spaces.
+void process_watch::sample_title() {
+  auto words = command_of(pid_);
+  while (words.size() > 1 && words.back().empty()) words.pop_back();
+  if (words.size() == 1) words[0].erase(words[0].find_last_not_of(' ') + 1);
+  if (!words.empty() && find_image(*segment_, pid_) == image_state::running) title_ = std::move(words);
 }
 
 bool process_watch::has_no_segment() const {
@@ -96,6 +105,7 @@ std::optional<profile> process_watch::collect() const {
   auto result = to_profile(segment);
   finish_process(result, segment.header.start_monotonic_ns);
   name_threads(result);
+  if (!title_.empty()) result.process.command = title_;
   if (has_timeline_) {
     scopes_.add_to(result, segment.header.start_monotonic_ns);
     result.timeline = timeline_.points();

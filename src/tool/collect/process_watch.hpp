@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tool/collect/memory_map.hpp"
 #include "tool/collect/scope_timeline.hpp"
@@ -54,7 +55,8 @@ class process_watch {
   std::optional<profile> collect() const;
 
  private:
-  void sample_thread_names(std::uint64_t now_ns);
+  void sample_names(std::uint64_t now_ns);
+  void sample_title();
   void name_threads(profile& to) const;
   void finish_process(profile& to, std::uint64_t start_ns) const;
 
@@ -76,6 +78,7 @@ class process_watch {
   scope_timeline scopes_;
   memory_sampler memory_;
   std::map<std::uint32_t, std::string> thread_names_;
+  std::vector<std::string> title_;  // of a forked child: what its command line says, or empty
   std::uint64_t names_due_ns_ = 0;
   std::uint64_t names_pause_ns_ = 0;
 };

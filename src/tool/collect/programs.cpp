@@ -22,7 +22,6 @@ namespace heapledger::collect {
 namespace {
 
 constexpr std::size_t maps_limit = std::size_t{64} << 20;
-constexpr std::size_t command_limit = 1 << 16;
 
 // The kernel writes a line feed in a name as \012, and nothing else so.
 std::string unescaped(std::string_view name) {
@@ -44,17 +43,6 @@ bool is_segment_of(const mapping& map, pid_t pid, const std::string& path) {
   } catch (const input_error&) {
     return false;  // of another version, or no segment
   }
-}
-
-std::vector<std::string> command_of(pid_t pid) {
-  const auto text = read_memory_file(pid, "cmdline", command_limit);
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto end = std::min(text.find('\0', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
 }
 
 std::optional<pid_t> pid_of(std::string_view name) {
