@@ -36,9 +36,12 @@ TEST(scope_timeline, adds_up_what_is_below_outermost_scopes) {
   moments.sample(segment, start_ns + second_ns + 1);  // too soon
   moments.sample(segment, start_ns + 1000 * second_ns);
   auto result = to_profile(copy_segment(segment));
+  result.scopes[0].opened = 1;
+  result.scopes[0].peak_bytes = 10;
   result.process.duration_ns = 2000 * static_cast<std::int64_t>(second_ns);
   moments.add_to(result, start_ns);
   ASSERT_EQ(result.scope_timeline.size(), 6U);
+  EXPECT_EQ(result.scopes[0].peak_bytes, 1000) << "as was seen";
   const auto& points = result.scope_timeline;
   EXPECT_EQ(result.scopes[points[0].scope].path, std::vector<std::string>{"request"});
   EXPECT_EQ(points[0], (scope_moment{points[0].scope, static_cast<std::int64_t>(second_ns), 1000}));

@@ -50,9 +50,20 @@ TEST(collect_scopes, accounts_of_one_kind_and_stack_are_one) {
   EXPECT_EQ(result.errors[0].stack, first);
 }
 
+// 500 bytes that are gone.
+void add_freed(segment_builder& builder, std::uint32_t scope) {
+  const auto account = builder.add_account(builder.add_node(0, 0x1000));
+  builder.account_keys[account].scope = scope;
+  auto& cell = builder.accounts[account];
+  cell.allocations = cell.frees = 2;
+  cell.allocated_bytes = cell.freed_bytes = 500;
+}
+
 TEST(collect_scopes, tells_what_is_known_of_a_kind) {
   segment_builder builder;
-  auto& scope = builder.scopes[builder.add_scope(0, "request")];
+  const auto request = builder.add_scope(0, "request");
+  add_freed(builder, request);
+  auto& scope = builder.scopes[request];
   scope.opened = 7;
   scope.closed = 6;
   scope.refusals = 5;
@@ -71,6 +82,18 @@ TEST(collect_scopes, tells_what_is_known_of_a_kind) {
                             .allocated_bytes_limit = {},
                             .allocations_limit = {}};
   EXPECT_EQ(result.scopes[0], expected);
+}
+
+TEST(collect_scopes, a_peak_of_what_was_reserved_is_no_higher_than_all_that_was_allocated) {
+  segment_builder builder;
+  const auto limited = builder.add_scope(0, "limited"), below = builder.add_scope(limited, "below");
+  add_freed(builder, below);
+  builder.scopes[limited].peak_bytes = builder.scopes[below].peak_bytes = 300'000;
+  builder.scopes[limited].limit[0] = 1'000'000;
+  EXPECT_EQ(collected(builder).scopes[0].peak_bytes, 500);
+  EXPECT_EQ(collected(builder).scopes[1].peak_bytes, 300'000) << "no limit: it was told";
+  builder.header.losses[static_cast<std::size_t>(wire::loss::accounts_full)] = 1;
+  EXPECT_EQ(collected(builder).scopes[0].peak_bytes, 300'000) << "not all was booked where it belongs";
 }
 
 TEST(collect_scopes, freers_of_all_writers_add_up) {

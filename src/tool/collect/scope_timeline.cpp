@@ -93,6 +93,9 @@ void scope_timeline::add_to(profile& to, std::uint64_t start_ns) const {
   };
   std::stable_sort(series.begin(), series.end(), [&](const auto& a, const auto& b) { return highest(a) > highest(b); });
   if (series.size() > most_scopes) series.resize(most_scopes);
+  for (const auto& moments : series)
+    if (auto& scope = to.scopes[moments[0].scope]; scope.opened == 1)  // seen, if only by us
+      scope.peak_bytes = std::max(scope.peak_bytes, highest(moments));
   for (const auto& moments : series) to.scope_timeline.insert(to.scope_timeline.end(), moments.begin(), moments.end());
 }
 

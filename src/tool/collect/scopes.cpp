@@ -66,15 +66,30 @@ void scope_reader::add_freers(const segment_copy& segment, profile& to) {
   }
 }
 
-void scope_reader::raise_peaks(const segment_copy& segment, std::span<const counters> accounts, profile& to) const {
-  std::vector<std::uint64_t> live(paths_.size());  // modulo 2^64, whatever a damaged segment says
-  for (std::size_t i = 0; i < accounts.size(); ++i)
-    live[kind_of(segment.account_keys[i])] += accounts[i].allocated_bytes - accounts[i].freed_bytes;
+void scope_reader::bound_peaks(const segment_copy& segment, std::span<const counters> accounts, profile& to) const {
+  struct sums {
+    std::uint64_t live = 0, allocated = 0;  // modulo 2^64, whatever a damaged segment says
+  };
+  std::vector<sums> all(paths_.size());
+  for (std::size_t i = 0; i < accounts.size(); ++i) {
+    auto& sum = all[kind_of(segment.account_keys[i])];
+    sum.live += accounts[i].allocated_bytes - accounts[i].freed_bytes;
+    sum.allocated += accounts[i].allocated_bytes;
+  }
   for (std::size_t kind = segment.scopes.size(); kind-- > 1;)
-    if (const std::size_t parent = segment.scopes[kind].parent; parent < kind) live[parent] += live[kind];
-  for (std::size_t i = 0; i < kinds_.size(); ++i)
-    if (auto& scope = to.scopes[i]; scope.opened == 1 && live[kinds_[i]] <= largest)
-      scope.peak_bytes = std::max(scope.peak_bytes, static_cast<std::int64_t>(live[kinds_[i]]));
+    if (const std::size_t parent = segment.scopes[kind].parent; parent < kind) {
+      all[parent].live += all[kind].live;
+      all[parent].allocated += all[kind].allocated;
+    }
+  const bool is_all_booked = segment.header.losses[static_cast<std::size_t>(wire::loss::accounts_full)] == 0;
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    auto& scope = to.scopes[i];
+    const auto& sum = all[kinds_[i]];
+    if (scope.live_bytes_limit && is_all_booked && sum.allocated <= largest)
+      scope.peak_bytes = std::min(scope.peak_bytes, static_cast<std::int64_t>(sum.allocated));
+    if (scope.opened == 1 && sum.live <= largest)
+      scope.peak_bytes = std::max(scope.peak_bytes, static_cast<std::int64_t>(sum.live));
+  }
 }
 
 void scope_reader::count(const std::vector<std::string>& path) {

@@ -21,8 +21,9 @@ class scope_reader {
   void add_freers(const segment_copy& segment, profile& to);
 
   // A scope that is still open may hold more than at the last peak that it was told of: its thread tells it after each
-  // 32 KiB. Of the only one of its kind the accounts know that.
-  void raise_peaks(const segment_copy& segment, std::span<const counters> accounts, profile& to) const;
+  // 32 KiB. Of the only one of its kind the accounts know that. Where live bytes are limited, what threads have
+  // reserved counts as taken: no scope had more than all of its kind allocated.
+  void bound_peaks(const segment_copy& segment, std::span<const counters> accounts, profile& to) const;
 
   // 0 is the whole process, also for an account of a kind that is not there.
   std::uint32_t kind_of(const wire::account_key& key) const { return key.scope < paths_.size() ? key.scope : 0; }

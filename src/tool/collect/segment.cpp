@@ -102,7 +102,7 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
   for (const auto& site : segment.mapping_sites) innermost.push_back(site.node);
   scope_reader scopes(segment, to);
   scopes.add_freers(segment, to);
-  scopes.raise_peaks(segment, accounts, to);
+  scopes.bound_peaks(segment, accounts, to);
   const auto nodes = build_stack_tree(segment, std::move(innermost), to);
   const auto of_pools = std::span(nodes).subspan(kept.size());
   add_pools(segment, of_pools, to);
