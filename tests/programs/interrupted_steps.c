@@ -1,8 +1,8 @@
 // Runs a program that executes pairs of breakpoint instructions (int3), and sends it SIGUSR1 between those of a pair:
 // at each instruction of the probe in turn that the first few rounds (with --beside, the first) executed there, when it
 // is met. Then SIGUSR2, once. usage: interrupted_steps [--beside] PROGRAM [ARG...]
-// --beside: only where the thread has all signals blocked, as it has while it holds a lock. It stays where it is, and
-// another thread, which waits for SIGUSR1, does what it does and writes a byte to descriptor 9.
+// --beside: only where the thread has all signals blocked (but SIGSYS), as while it holds a lock. It stays where it is,
+// and another thread, which waits for SIGUSR1, does what it does and writes a byte to descriptor 9.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -67,7 +67,7 @@ static int is_breakpoint(void) {
 
 static int blocks_all_signals(void) {
   uint64_t blocked = 0;
-  const uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 1ull << (SIGTRAP - 1);
+  const uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 1ull << (SIGTRAP - 1) | 1ull << (SIGSYS - 1);
   return ptrace(PTRACE_GETSIGMASK, child, sizeof blocked, &blocked) == 0 && (blocked | never) == ~0ull;
 }
 
