@@ -34,9 +34,9 @@ class glibc_chunk {
 HL_HOT bool begins_page(const std::uint64_t& tag) {
   return (reinterpret_cast<std::uintptr_t>(&tag) & 0xfff) == 0;
 }
-HL_COLD bool is_beyond_heap(const std::uint64_t& tag);
-HL_HOT bool is_cut_off(const std::uint64_t& tag) {
-  return HL_UNLIKELY(begins_page(tag)) && is_beyond_heap(tag);
+HL_COLD bool is_beyond_heap(const std::uint64_t& tag, std::size_t usable);
+HL_HOT bool is_cut_off(const std::uint64_t& tag, std::size_t usable) {
+  return HL_UNLIKELY(begins_page(tag)) && is_beyond_heap(tag, usable);
 }
 
 // Of a chunk in a heap. What is usable of one that is a mapping of its own depends on glibc's version.

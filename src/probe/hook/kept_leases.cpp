@@ -13,7 +13,7 @@ HL_COLD bool find_booked(void* block, replaced_block& out) {
     out = {found.account, found.bytes};
     return found.birth == state.birth;
   }
-  if (!may_have_tag(usable) || is_cut_off(tag_word(block, usable))) return false;
+  if (!may_have_tag(usable) || is_cut_off(tag_word(block, usable), usable)) return false;
   const tag found(tag_word(block, usable), block, state.tag_key);
   std::size_t bytes;
   if (!found.intact(usable, bytes) || !known_account(found.account())) return false;

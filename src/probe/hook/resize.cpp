@@ -21,7 +21,7 @@ class withdrawal {
     if (HL_UNLIKELY(scopes_in_use) && event) leases.keep(*event);
     usable_ = usable_size(block);
     was_last_ = event && event->last_block == block;
-    if (HL_LIKELY(event && may_have_tag(usable_) && !is_cut_off(tag_word(block, usable_)))) {
+    if (HL_LIKELY(event && may_have_tag(usable_) && !is_cut_off(tag_word(block, usable_), usable_))) {
       word_ = tag_word(block, usable_);
       const tag found(word_, block, state.tag_key);
       const bool may_be_chance = HL_UNLIKELY(state.attached) && !known_account(found.account());
