@@ -2,14 +2,12 @@
 #include "tool/collect/process.hpp"
 
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <thread>
 
+#include "leaderless_process.hpp"
 #include "tool/collect/resident_parts.hpp"
 #include "tool/inject/candidates.hpp"
 
@@ -17,18 +15,7 @@ namespace heapledger::collect {
 namespace {
 
 TEST(collect_process, one_whose_first_thread_has_ended_lives_on_in_the_others) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::thread([] {
-      for (;;) ::pause();
-    }).detach();
-    ::syscall(SYS_exit, 0);  // of this thread alone
-  }
-  const auto is_zombie = [&] {
-    const auto stat = read_proc_file("/proc/" + std::to_string(child) + "/stat", 4096);
-    return stat.find(") Z ") != std::string::npos;
-  };
-  while (!is_zombie()) ::sched_yield();
+  const pid_t child = testing::leaderless_process();
   EXPECT_FALSE(has_no_threads_left(child));
   EXPECT_FALSE(inject::is_over(child));
   EXPECT_NE(thread_with_memory(child), child);

@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "leaderless_process.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/leaks/thread_stop.hpp"
 #include "tool/leaks/witness.hpp"
@@ -121,18 +122,7 @@ TEST(leaks_witness, goes_on_where_a_thread_cannot_stop) {
 }
 
 TEST(leaks_witness, goes_by_the_threads_that_are_left_where_the_first_has_ended) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::thread([] {
-      for (;;) ::pause();
-    }).detach();
-    ::syscall(SYS_exit, 0);  // of this thread alone
-  }
-  const auto state = [&] {
-    const auto stat = collect::read_proc_file("/proc/" + std::to_string(child) + "/stat", 4096);
-    return stat.substr(stat.rfind(") ") + 2, 1);
-  };
-  while (state() != "Z") ::sched_yield();
+  const pid_t child = testing::leaderless_process();
   const auto said = read_registers(child);
   EXPECT_EQ(said.obstacle, "");
   EXPECT_FALSE(said.words.empty());

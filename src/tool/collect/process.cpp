@@ -71,16 +71,8 @@ bool is_over(const std::string& stat) {
 // Nothing: all have ended, or there is no such process.
 std::optional<pid_t> living_thread_of(pid_t pid) {
   if (!is_over(read_proc_file(fmt::format("/proc/{}/stat", pid), stat_limit))) return pid;
-  const auto directory = fmt::format("/proc/{}/task", pid);
-  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir(directory.c_str()), ::closedir);
-  while (threads) {
-    const dirent* entry = ::readdir(threads.get());
-    if (entry == nullptr) break;
-    const std::string_view digits = entry->d_name;
-    pid_t tid = 0;
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), tid).ec != std::errc{} || tid == pid) continue;
-    if (!is_over(read_proc_file(fmt::format("{}/{}/stat", directory, tid), stat_limit))) return tid;
-  }
+  for (const pid_t tid : threads_of(pid))
+    if (tid != pid && !is_over(read_proc_file(fmt::format("/proc/{}/task/{}/stat", pid, tid), stat_limit))) return tid;
   return {};
 }
 
@@ -177,19 +169,25 @@ std::optional<double> processor_s_of(pid_t pid) {
 
 std::map<std::uint32_t, std::string> thread_names_of(pid_t pid) {
   std::map<std::uint32_t, std::string> names;
-  const auto directory = fmt::format("/proc/{}/task", pid);
-  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir(directory.c_str()), ::closedir);
+  for (const pid_t tid : threads_of(pid)) {
+    auto name = read_proc_file(fmt::format("/proc/{}/task/{}/comm", pid, tid), 64);
+    if (!name.empty() && name.back() == '\n') name.pop_back();
+    if (!name.empty()) names.emplace(static_cast<std::uint32_t>(tid), std::move(name));
+  }
+  return names;
+}
+
+std::set<pid_t> threads_of(pid_t pid) {
+  std::set<pid_t> result;
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir(fmt::format("/proc/{}/task", pid).c_str()), ::closedir);
   while (threads) {
     const dirent* entry = ::readdir(threads.get());
     if (entry == nullptr) break;
     const std::string_view digits = entry->d_name;
-    std::uint32_t tid = 0;
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), tid).ec != std::errc{}) continue;
-    auto name = read_proc_file(fmt::format("{}/{}/comm", directory, tid), 64);
-    if (!name.empty() && name.back() == '\n') name.pop_back();
-    if (!name.empty()) names.emplace(tid, std::move(name));
+    pid_t tid = 0;
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), tid).ec == std::errc{}) result.insert(tid);
   }
-  return names;
+  return result;
 }
 
 pid_t thread_with_memory(pid_t pid) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,9 @@ pid_t thread_with_memory(pid_t pid);
 bool has_no_threads_left(pid_t pid);
 // A file of /proc/PID that tells of memory: maps, smaps, cmdline and the like. At most `limit` bytes.
 std::string read_memory_file(pid_t pid, const char* name, std::size_t limit);
+
+// Those that have not been waited for; empty where there is no such process.
+std::set<pid_t> threads_of(pid_t pid);
 
 // As it is now: many servers write into it what the process is doing. Empty where it cannot be read.
 std::vector<std::string> command_of(pid_t pid);

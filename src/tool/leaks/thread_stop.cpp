@@ -1,6 +1,5 @@
 #include "tool/leaks/thread_stop.hpp"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/ptrace.h>
@@ -9,12 +8,10 @@
 #include <sys/wait.h>
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <ctime>
 #include <future>
-#include <memory>
 #include <set>
 #include <string_view>
 
@@ -25,20 +22,6 @@ namespace {
 
 // One that waits for a disk, or for the child of a vfork, does not stop before that is over.
 constexpr std::uint64_t longest_stop_ns = 50'000'000;
-
-std::set<pid_t> threads_of(pid_t pid) {
-  std::set<pid_t> result;
-  const auto directory = fmt::format("/proc/{}/task", pid);
-  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir(directory.c_str()), ::closedir);
-  while (tasks) {
-    const dirent* entry = ::readdir(tasks.get());
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    pid_t tid = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), tid).ec == std::errc{}) result.insert(tid);
-  }
-  return result;
-}
 
 std::string obstacle_words(pid_t pid, int error) {
   if (error != EPERM) return why_not_stopped(error, {}, {});
@@ -104,7 +87,7 @@ std::vector<pid_t> seize_threads(pid_t pid, std::string& obstacle) {
   for (int looks = 0; found_new && obstacle.empty(); ++looks) {
     found_new = false;
     if (looks == most_looks) obstacle = "the program makes threads faster than they can be stopped";
-    for (const auto tid : threads_of(pid)) {
+    for (const auto tid : collect::threads_of(pid)) {
       if (!known.insert(tid).second) continue;
       if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0) {
         seized.push_back(tid);
