@@ -2,8 +2,6 @@
 // we are, and so allocates past us. A block of its may have been ours before, and have the tag of a freed one in it.
 //
 // The loader asks who called it: nothing may stand between, so the last thing is a jump.
-#include "probe/hook/deep_binding.hpp"
-
 #include <dlfcn.h>
 
 #include "probe/base/attributes.hpp"
@@ -30,11 +28,3 @@ HL_EXPORT void* dlopen(const char* file, int mode) {
   if ((mode & RTLD_DEEPBIND) != 0) __atomic_store_n(&state.passed_by, true, __ATOMIC_RELAXED);
   return real_dlopen(file, mode);
 }
-
-namespace heapledger::probe {
-
-void start_deep_binding() {
-  look_up_next(real_dlopen, "dlopen");
-}
-
-}  // namespace heapledger::probe

@@ -1,8 +1,6 @@
 // The hook of mlockall. The segment is some hundred MiB of address space with little in it: locked, all of it would be
 // memory, and a limit on locked memory would refuse the program what it allows without us. So where the program asks
 // for all that is mapped, everything is locked one by one but that, and the leak watch's slots.
-#include "probe/hook/locked_memory.hpp"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -29,6 +27,7 @@ int answer(long result) {
 }
 
 int pass_on(int flags) {
+  if (real_mlockall == nullptr) look_up_next(real_mlockall, "mlockall");
   return real_mlockall != nullptr ? real_mlockall(flags) : answer(sys::call(__NR_mlockall, flags));
 }
 
@@ -92,14 +91,6 @@ long lock_current(bool on_fault) {
 }
 
 }  // namespace
-
-namespace heapledger::probe {
-
-void start_locked_memory() {
-  look_up_next(real_mlockall, "mlockall");
-}
-
-}  // namespace heapledger::probe
 
 HL_EXPORT int mlockall(int flags) {
   constexpr int known = MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT;

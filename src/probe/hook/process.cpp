@@ -18,7 +18,6 @@
 #include "probe/base/own_memory.hpp"
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/arguments.hpp"
-#include "probe/hook/deep_binding.hpp"
 #include "probe/hook/environment.hpp"
 #include "probe/hook/exec.hpp"
 #include "probe/hook/exit.hpp"
@@ -28,7 +27,6 @@
 #include "probe/hook/late_books.hpp"
 #include "probe/hook/lifetime.hpp"
 #include "probe/hook/limits.hpp"
-#include "probe/hook/locked_memory.hpp"
 #include "probe/hook/mapping.hpp"
 #include "probe/hook/marker_api.hpp"
 #include "probe/hook/next.hpp"
@@ -339,8 +337,6 @@ namespace {
   start_exit();
   start_limits();
   start_sandbox();
-  start_deep_binding();
-  start_locked_memory();
   look_up_copiers();
   if (now() == stage::waiting) return;  // the environment is the program's own
   start_environment(chosen.follow);
