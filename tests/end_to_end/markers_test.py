@@ -6,8 +6,7 @@ import signal
 import subprocess
 
 import ledger
-
-MARKERS = ledger.program("markers")
+from stepping import MARKERS, Stepping
 
 
 def sites(r):
@@ -19,41 +18,7 @@ def names(r):
     return [m["name"] for m in r.get("markers", [])]
 
 
-class Markers(ledger.Case):
-    def start(self, case, *options, env=None):
-        """The program under `run`, up to its first wait."""
-        folder = self.path("started")
-        os.mkdir(folder)
-        process = subprocess.Popen(
-            [ledger.BIN, "run", "-q", "-o", os.path.join(folder, "p.hlp"), *options, "--", MARKERS, case],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ledger.plain_environment(env))
-        self.addCleanup(self.end, process)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
-        return process, os.path.join(folder, "p.hlp")
-
-    @staticmethod
-    def end(process):
-        if process.poll() is None:
-            process.stdin.close()
-            process.wait()
-        process.stdin.close()
-        process.stdout.close()
-
-    def step(self, process):
-        process.stdin.write(b"x")
-        process.stdin.flush()
-        return process.stdout.readline()
-
-    def program_of(self, process):
-        """The pid of what `run` started."""
-        pid, = ledger.children_under_probe(process.pid)
-        return pid
-
-    def command(self, *words, status=0):
-        done = ledger.execute([ledger.BIN, *map(str, words)])
-        self.assertEqual(done.status, status, done)
-        return done
-
+class Markers(Stepping):
     def between(self, file, *options):
         return json.loads(self.command("report", "--json", *options, file).out)
 

@@ -45,7 +45,7 @@ void take_time(const profile& p, std::int64_t from_ns, std::int64_t to_ns, profi
 
 marker_info end_of(const profile& p) {
   const auto sums = p.totals();
-  return {.name = "the end",
+  return {.name = p.process.ended == ending::running ? "now" : "the end",
           .time_ns = p.process.duration_ns,
           .live_bytes = sums.live_bytes(),
           .live_blocks = sums.live_blocks()};

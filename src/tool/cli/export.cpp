@@ -21,6 +21,7 @@ std::string next_command(const exports::format& format, const std::string& file)
   if (format.name == "speedscope") return fmt::format("type: speedscope {}", file);
   if (format.name == "folded")
     return fmt::format("type: flamegraph.pl --color=mem --countname=bytes {} >flame.svg", file);
+  if (format.name == "hlp") return fmt::format("type: heapledger report {}", file);
   if (format.name == "massif") return fmt::format("type: ms_print {}", file);
   if (format.name == "dhat") return fmt::format("open valgrind's dh_view.html in a browser, and load {} there", file);
   return {};

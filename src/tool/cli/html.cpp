@@ -9,11 +9,16 @@
 #include "tool/cli/load.hpp"
 #include "tool/cli/output_file.hpp"
 #include "tool/cli/run_messages.hpp"
+#include "tool/cli/which_program.hpp"
+#include "tool/collect/output.hpp"
 
 namespace heapledger::cli {
 namespace {
 
-std::string page_name(const std::string& profile) {
+std::string page_name(const std::string& profile, const process_info& process) {
+  if (names_process(profile))
+    return collect::expand("heapledger.%e.%p.html",
+                           {.pid = process.pid, .program = process.exe, .host = {}, .start_s = 0});
   constexpr std::string_view ending = ".hlp";
   const std::size_t kept = profile.size() - (profile.ends_with(ending) ? ending.size() : 0);
   return profile.substr(0, kept) + ".html";
@@ -26,8 +31,8 @@ int html(const html_options& options) {
     say(fmt::format("html: {}", html::page_shell_missing()));
     return exit_failure;
   }
-  const std::string path = options.output.empty() ? page_name(options.file) : options.output;
   profile loaded = load_profile(options.file, options.debug_paths);
+  const std::string path = options.output.empty() ? page_name(options.file, loaded.process) : options.output;
   output_file file(path, options.force, {options.file, options.before});
   const std::string page = options.before.empty()
                                ? html::html_page(std::move(loaded))

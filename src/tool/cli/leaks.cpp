@@ -1,6 +1,5 @@
 // heapledger leaks: of a profile, what its watch found; of a running program, the watch itself.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,13 +62,6 @@ shown_leaks show(const profile& p, const leaks_options& options, const std::vect
                      : report::leaks_text(p, shown.entries,
                                           {options.top, shown.suppressed, report::style_for(STDOUT_FILENO), file}));
   return shown;
-}
-
-bool is_pid(const std::string& target) {
-  struct stat status {};
-  const bool digits = !target.empty() && target.size() < 10 &&
-                      std::all_of(target.begin(), target.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return digits && ::stat(target.c_str(), &status) != 0;
 }
 
 int leaks_of_profile(const leaks_options& options) {
@@ -190,7 +182,7 @@ int watch_process(const leaks_options& options) {
 }  // namespace
 
 int leaks(const leaks_options& options) {
-  return is_pid(options.target) ? watch_process(options) : leaks_of_profile(options);
+  return names_process(options.target) ? watch_process(options) : leaks_of_profile(options);
 }
 
 }  // namespace heapledger::cli

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "tool/analyse/snapshots.hpp"
+#include "tool/cli/which_program.hpp"
+#include "tool/collect/running_profile.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/profile/error.hpp"
 #include "tool/profile/read.hpp"
@@ -32,11 +34,11 @@ bool is_segment(const std::string& path) {
 }
 
 profile load_file(const std::string& path, const std::vector<std::string>& debug_paths) {
-  if (path.find_first_not_of("0123456789") == std::string::npos && ::access(path.c_str(), F_OK) != 0)
-    throw input_error(path, "there is no such file",
-                      fmt::format("of a running program: heapledger top {0}, or heapledger snapshot {0}", path));
-  const bool is_of_here = is_segment(path);
-  profile loaded = is_of_here ? collect::collect_segment(path) : read_profile(path);
+  const bool is_running = names_process(path);
+  const bool is_of_here = is_running || is_segment(path);
+  profile loaded = is_running   ? collect::profile_of(which_program(path))
+                   : is_of_here ? collect::collect_segment(path)
+                                : read_profile(path);
   if (!loaded.symbolized || !debug_paths.empty()) {
     symbolize_options options;
     options.debug_paths = debug_paths;
@@ -64,9 +66,9 @@ std::uint32_t snapshot_of(const profile& p, const std::string& path, const std::
 
 profile load_profile(const std::string& path, const std::vector<std::string>& debug_paths) {
   const auto at = path.rfind('@');
+  const auto file = path.substr(0, at);
   if (at != std::string::npos && at != 0 && ::access(path.c_str(), F_OK) != 0 &&
-      ::access(path.substr(0, at).c_str(), F_OK) == 0) {
-    const auto file = path.substr(0, at);
+      (::access(file.c_str(), F_OK) == 0 || names_process(file))) {
     const auto whole = load_file(file, debug_paths);
     return analyse::profile_at(whole, snapshot_of(whole, file, path.substr(at + 1)));
   }

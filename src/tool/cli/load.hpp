@@ -1,5 +1,5 @@
-// A profile from whatever file the user names: a profile, or the segment of a process that runs or has died; and with
-// @NAME behind it, the profile as it was at a snapshot.
+// A profile from whatever the user names: a profile's file, the segment of a process that runs or has died, or the pid
+// of one that runs; and with @NAME behind it, the profile as it was at a snapshot.
 #pragma once
 
 #include <string>

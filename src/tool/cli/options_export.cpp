@@ -12,9 +12,9 @@ export_options parse_export(std::span<const std::string> given_words) {
   export_options options;
   command_line line("export");
   auto& app = line.app();
-  app.footer("export --format FORMAT [options] PROFILE");
-  app.add_option("PROFILE", options.file, "a .hlp file, or the segment of a process")->type_name("");
-  app.add_option("--format", options.format, "pprof, heaptrack, speedscope, folded, massif, dhat or csv")
+  app.footer("export --format FORMAT [options] PROFILE | PID");
+  app.add_option("PROFILE", options.file, "a .hlp file, or the pid of a running program")->type_name("");
+  app.add_option("--format", options.format, "pprof, heaptrack, speedscope, folded, massif, dhat, csv or hlp")
       ->type_name("FORMAT");
   app.add_option("-o,--output", options.output, "write to this file; ending in .gz: compressed (standard output)")
       ->type_name("FILE");
@@ -26,9 +26,10 @@ export_options parse_export(std::span<const std::string> given_words) {
   line.parse({given_words.begin(), given_words.end()});
 
   if (app.count("--format") == 0) {
-    throw usage_error("which format? add --format pprof, heaptrack, speedscope, folded, massif, dhat or csv");
+    throw usage_error("which format? add --format pprof, heaptrack, speedscope, folded, massif, dhat, csv or hlp");
   }
-  choice_value("--format", options.format, {"pprof", "heaptrack", "speedscope", "folded", "massif", "dhat", "csv"});
+  choice_value("--format", options.format,
+               {"pprof", "heaptrack", "speedscope", "folded", "massif", "dhat", "csv", "hlp"});
   if (app.count("--by") != 0) {
     choice_value("--by", options.by, {"live", "peak", "allocated", "count", "temporary"});
     if (!exports::find_format(options.format)->takes_measure) {

@@ -9,8 +9,8 @@ html_options parse_html(std::span<const std::string> given_words) {
   html_options options;
   command_line line("html");
   auto& app = line.app();
-  app.footer("html [options] PROFILE");
-  app.add_option("PROFILE", options.file, "a .hlp file, or the segment of a process")->type_name("");
+  app.footer("html [options] PROFILE | PID");
+  app.add_option("PROFILE", options.file, "a .hlp file, or the pid of a running program")->type_name("");
   app.add_option("-o,--output", options.output, "the page (PROFILE with .html for .hlp); - is standard output")
       ->type_name("FILE");
   app.add_option("--diff", options.before, "an older profile: the page shows what changed since")->type_name("OLD");

@@ -13,8 +13,8 @@ report_options parse_report(std::span<const std::string> given_words) {
   std::string depth;
   command_line line("report");
   auto& app = line.app();
-  app.footer("report [options] PROFILE");
-  app.add_option("PROFILE", options.file, "a .hlp file, or the segment of a process")->type_name("");
+  app.footer("report [options] PROFILE | PID");
+  app.add_option("PROFILE", options.file, "a .hlp file, or the pid of a running program")->type_name("");
   app.add_flag("--json", options.json, "one JSON object: every stack with every frame");
   app.add_option("--by", options.by, "order by live, peak, allocated, count or temporary")->type_name("MEASURE");
   app.add_option("--top", top, "so many places, or stacks in JSON (10; all in JSON)")->type_name("N");

@@ -93,6 +93,8 @@ int ps(const ps_options& options) {
                     report::command_text(each.program.command, each.program.exe));
     print_answer((::isatty(STDOUT_FILENO) != 0 ? report::cut_right(line, width) : line) + "\n");
   }
+  if (::isatty(STDOUT_FILENO) != 0)
+    print_answer("\nheapledger report PID shows one as it is now, heapledger top PID while it goes on\n");
   finish_answer();
   return 0;
 }

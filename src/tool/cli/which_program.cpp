@@ -26,6 +26,11 @@ std::string listed(const std::vector<collect::running_program>& programs) {
 
 }  // namespace
 
+bool names_process(const std::string& word) {
+  const bool digits = !word.empty() && word.size() < 10 && word.find_first_not_of("0123456789") == std::string::npos;
+  return digits && ::access(word.c_str(), F_OK) != 0;
+}
+
 void refuse_name_of_program(const std::string& word) {
   const bool looks_like_file = word.find_first_of("/@.") != std::string::npos;
   if (looks_like_file || ::access(word.c_str(), F_OK) == 0) return;

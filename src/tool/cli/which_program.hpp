@@ -11,6 +11,9 @@ namespace heapledger::cli {
 // there are several to choose from.
 collect::running_program which_program(const std::string& pid);  // empty: the only one
 
+// Whether a word that may also be a file's name can only be meant as a pid.
+bool names_process(const std::string& word);
+
 // For what is neither a file nor a number: throws input_error if it can only be meant as a program's name.
 void refuse_name_of_program(const std::string& word);
 

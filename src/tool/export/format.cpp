@@ -6,7 +6,7 @@
 namespace heapledger::exports {
 
 std::span<const format> formats() {
-  static constexpr std::array<format, 7> all = {{
+  static constexpr std::array<format, 8> all = {{
       {"pprof", ".pb.gz", true, true, write_pprof},
       {"heaptrack", ".heaptrack", false, false, write_heaptrack},
       {"speedscope", ".speedscope.json", false, true, write_speedscope},
@@ -14,6 +14,7 @@ std::span<const format> formats() {
       {"massif", ".massif", false, false, write_massif},
       {"dhat", ".dhat.json", false, false, write_dhat},
       {"csv", ".csv", false, true, write_csv},
+      {"hlp", ".hlp", true, false, write_hlp},
   }};
   return all;
 }

@@ -34,6 +34,7 @@ const format* find_format(std::string_view name);
 notes write_csv(const profile& p, std::optional<analyse::measure> by, const sink& out);
 notes write_dhat(const profile& p, std::optional<analyse::measure> by, const sink& out);
 notes write_folded(const profile& p, std::optional<analyse::measure> by, const sink& out);
+notes write_hlp(const profile& p, std::optional<analyse::measure> by, const sink& out);
 notes write_heaptrack(const profile& p, std::optional<analyse::measure> by, const sink& out);
 notes write_massif(const profile& p, std::optional<analyse::measure> by, const sink& out);
 notes write_pprof(const profile& p, std::optional<analyse::measure> by, const sink& out);

@@ -11,20 +11,20 @@
 namespace heapledger {
 namespace {
 
-std::string to_bytes(const profile& profile, const std::string& path) {
-  try {
-    return format::pack(format::encode(profile));
-  } catch (const format::damage& damage) {
-    throw input_error(path, fmt::format("the profile cannot be written: {}", damage.what()),
-                      "please report this as a bug of heapledger");
-  }
-}
-
 [[noreturn]] void throw_exists(const std::string& path) {
   throw input_error(path, "the file exists", "choose another name with -o, or overwrite it with -f");
 }
 
 }  // namespace
+
+std::string profile_bytes(const profile& profile, const std::string& name) {
+  try {
+    return format::pack(format::encode(profile));
+  } catch (const format::damage& damage) {
+    throw input_error(name, fmt::format("the profile cannot be written: {}", damage.what()),
+                      "please report this as a bug of heapledger");
+  }
+}
 
 void write_profile(const profile& profile, const std::string& path, bool overwrite) {
   const output_target target = find_output(path);
@@ -32,14 +32,14 @@ void write_profile(const profile& profile, const std::string& path, bool overwri
     throw input_error(path, "this is a folder", "choose a file name with -o");
   }
   if (target.kind == target_kind::device) {
-    write_to_device(target.path, to_bytes(profile, path));
+    write_to_device(target.path, profile_bytes(profile, path));
     return;
   }
   if (target.kind == target_kind::file && !overwrite) throw_exists(path);
 
   // To replace a link would leave the file that it names as it was, under a name that nobody looks at.
   new_file file(overwrite ? target.path : path);
-  file.write(to_bytes(profile, path));
+  file.write(profile_bytes(profile, path));
   if (overwrite) {
     file.replace();
   } else if (!file.appear()) {

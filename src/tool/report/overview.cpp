@@ -70,7 +70,8 @@ void write_process(page& page, const process_info& process) {
 
 void write_window(page& page, const profile& p) {
   const auto moment = [](const marker_info& marker) {
-    return fmt::format("'{}' (at {})", terminal_text(marker.name), seconds_text(marker.time_ns));
+    const char* const quote = marker.snapshot ? "'" : "";  // the end has no name that could be typed
+    return fmt::format("{0}{1}{0} (at {2})", quote, terminal_text(marker.name), seconds_text(marker.time_ns));
   };
   page.blank();
   page.line(fmt::format("From {} to {}", moment(p.window->since), moment(p.window->until)), tone::bold);
