@@ -66,6 +66,15 @@ class ClearProfile(ledger.Case):
                 self.assertEqual((done.status, len(done.err.splitlines())), (0, 1 if words else 0), done)
                 self.assertIn(words, done.err)
 
+    def test_one_of_several(self):
+        """What can be read is in the table, what cannot is said, and the status is that of the worst."""
+        good = self.write("good.hlp", self.good())
+        done = ledger.execute([ledger.BIN, "report", good, self.write("bad.hlp", "x"), good])
+        self.assertEqual((done.status, len(done.err.splitlines())), (125, 1), done)
+        self.assertIn(b"2 processes allocated", done.out)
+        self.assertEqual(done.out.count(b"\n  steady stacks 50 "), 2, done)
+        self.assertEqual(ledger.execute([ledger.BIN, "report", good, good]).status, 0)
+
     def test_report_into_a_closed_pipe(self):
         path = self.write("good.hlp", self.good())
         done = ledger.execute(["bash", "-c", f"{ledger.BIN} report --json {path} | head -c 1; exit ${{PIPESTATUS[0]}}"])

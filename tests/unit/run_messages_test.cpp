@@ -45,7 +45,8 @@ TEST(run_messages, many_programs_name_the_biggest_and_how_to_get_it_alone) {
   EXPECT_EQ(
       said_of(all),
       "heapledger: wrote 21 profiles to .; the biggest: p.hlp (python3.11, peak 1.0 MiB), bash.19.hlp (bash, peak "
-      "20.0 KiB), bash.18.hlp (bash, peak 19.0 KiB); next: heapledger report p.hlp\n"
+      "20.0 KiB), bash.18.hlp (bash, peak 19.0 KiB); next: heapledger report p.hlp; a table of all: heapledger report "
+      "*.hlp\n"
       "heapledger: of python3.11 alone next time: heapledger run --only python3.11 ...\n");
 }
 

@@ -22,6 +22,10 @@ std::string purpose_of(const std::string& name) {
   return {};
 }
 
+bool is_option(const std::string& word) {
+  return word.size() > 1 && word.front() == '-';
+}
+
 // CLI11 says "--output: 1 required TEXT missing".
 std::string option_of(const CLI::Error& error) {
   const std::string text = error.what();
@@ -67,18 +71,19 @@ void command_line::parse(words given) {
     throw usage_error(error.what());
   }
   words unknown = app_.remaining();
-  if (const auto separator = std::find(unknown.begin(), unknown.end(), "--"); separator != unknown.end()) {
-    unknown.erase(separator);  // CLI11 keeps it
+  const auto separator = std::find(unknown.begin(), unknown.end(), "--");  // CLI11 keeps it
+  const auto option = std::find_if(unknown.begin(), separator, is_option);
+  if (option != separator) refuse(*option);
+  if (separator != unknown.end()) unknown.erase(separator);
+  if (further_ != nullptr) {
+    *further_ = std::move(unknown);
+  } else if (!unknown.empty()) {
+    refuse(unknown.front());
   }
-  if (!unknown.empty()) refuse(unknown.front());
 }
 
 void command_line::refuse(const std::string& word) const {
-  if (word.size() < 2 || word.front() != '-') {
-    const bool is_second_profile = name_ == "report" && word.find(".hlp") != std::string::npos;
-    throw usage_error(fmt::format("'{}' is one argument too many{}", word,
-                                  is_second_profile ? "; heapledger diff OLD NEW compares two profiles" : ""));
-  }
+  if (!is_option(word)) throw usage_error(fmt::format("'{}' is one argument too many", word));
   const std::string option = word.starts_with("--") ? word.substr(0, word.find('=')) : word;
   const std::string meant = nearest(option, option_names());
   throw usage_error(fmt::format(

@@ -19,6 +19,10 @@ class command_line {
   // Of every command that looks names up.
   void add_debug_path(std::vector<std::string>& folders);
 
+  // Arguments beyond those that the command has names for go there, instead of being refused. (A vector of CLI11's
+  // would take a file's name in brackets for a list.)
+  void take_further(std::vector<std::string>& words) { further_ = &words; }
+
   // Whether the option `word` takes the next word as its value: "-o", "--output", "-fo", but not "--output=x".
   bool takes_next_word(const std::string& word) const;
 
@@ -32,6 +36,7 @@ class command_line {
 
   CLI::App app_;
   std::string name_;
+  std::vector<std::string>* further_ = nullptr;
 };
 
 }  // namespace heapledger::cli

@@ -60,7 +60,8 @@ struct detach_options {
 int detach(const detach_options& options);
 
 struct report_options {
-  std::string file;  // empty: the answer is which one there is
+  std::string file;                 // empty: the answer is which one there is
+  std::vector<std::string> others;  // further ones: a table of processes
   bool json = false;
   std::string by;           // live peak allocated count temporary; empty: live in JSON, what fits the ending in text
   std::uint32_t top = 0;    // 0: ten in text, every stack in JSON

@@ -14,7 +14,10 @@ report_options parse_report(std::span<const std::string> given_words) {
   command_line line("report");
   auto& app = line.app();
   app.footer("report [options] PROFILE | PID");
-  app.add_option("PROFILE", options.file, "a .hlp file, or the pid of a running program")->type_name("");
+  app.add_option("PROFILE", options.file,
+                 "a .hlp file, or the pid of a running program; several make a table of processes")
+      ->type_name("");
+  line.take_further(options.others);
   app.add_flag("--json", options.json, "one JSON object: every stack with every frame");
   app.add_option("--by", options.by, "order by live, peak, allocated, count or temporary")->type_name("MEASURE");
   app.add_option("--top", top, "so many places, or stacks in JSON (10; all in JSON)")->type_name("N");
@@ -59,6 +62,11 @@ report_options parse_report(std::span<const std::string> given_words) {
     if (app.count(option) != 0 && (option[2] == 's' ? options.since : options.until).empty())
       throw usage_error(fmt::format("{} needs the name of a snapshot", option));
   if (app.count("--until") != 0 && options.since.empty()) throw usage_error("--until needs --since NAME");
+  for (const auto* option :
+       {"--json", "--depth", "--full-recursion", "--focus", "--ignore", "--suppressions", "--since"})
+    if (!options.others.empty() && app.count(option) != 0)
+      throw usage_error(
+          fmt::format("{} is for one profile; of {} there is a table of processes", option, 1 + options.others.size()));
   return options;
 }
 

@@ -12,6 +12,7 @@
 #include "tool/cli/commands.hpp"
 #include "tool/cli/load.hpp"
 #include "tool/cli/newest_profile.hpp"
+#include "tool/cli/run_finish.hpp"
 #include "tool/cli/run_messages.hpp"
 #include "tool/cli/values.hpp"
 #include "tool/leaks/stack_choice.hpp"
@@ -19,6 +20,7 @@
 #include "tool/profile/error.hpp"
 #include "tool/report/json.hpp"
 #include "tool/report/printable.hpp"
+#include "tool/report/process_table.hpp"
 #include "tool/report/text.hpp"
 #include "tool/report/units.hpp"
 
@@ -121,10 +123,33 @@ int ask_which() {
   return exit_usage;
 }
 
+// One that cannot be read takes nothing from the others.
+int report_processes(const report_options& options) {
+  std::vector<report::process_row> rows;
+  int status = 0;
+  const auto add = [&](const std::string& file) {
+    try {
+      const profile p = load_profile(file, {});
+      rows.push_back({file, p.process, p.totals(), most_mapped_bytes(p)});
+    } catch (const input_error& error) {
+      say(error.what());
+      status = exit_failure;
+    }
+  };
+  add(options.file);
+  std::for_each(options.others.begin(), options.others.end(), add);
+  if (rows.empty()) return status;
+  print_answer(report::process_table(
+      std::move(rows), {analyse::parse_measure(options.by), options.top, report::style_for(STDOUT_FILENO)}));
+  finish_answer();
+  return status;
+}
+
 }  // namespace
 
 int report(const report_options& options) {
   if (options.file.empty()) return ask_which();
+  if (!options.others.empty()) return report_processes(options);
   const profile loaded = between(load_profile(options.file, options.debug_paths), options);
   const auto by = analyse::parse_measure(options.by);
   const auto choice = choose(loaded, options);

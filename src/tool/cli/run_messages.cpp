@@ -41,6 +41,17 @@ std::string next_command(const written_profile& profile) {
   return "heapledger report " + shell_file(profile.file);
 }
 
+// Nothing where that is not a pattern for all.
+std::string table_command(const std::vector<written_profile>& written, const std::string& folder) {
+  const bool together = std::all_of(written.begin(), written.end(), [&](const auto& profile) {
+    const auto slash = profile.file.rfind('/');
+    return profile.file.ends_with(".hlp") &&
+           (slash == std::string::npos ? folder == "." : profile.file.substr(0, slash) == folder);
+  });
+  if (!together) return {};
+  return fmt::format("; a table of all: heapledger report {}*.hlp", folder == "." ? "" : shell_word(folder) + "/");
+}
+
 // As the probe does: * and ? alone stand for something.
 bool matches(std::string_view glob, std::string_view name) {
   if (glob.empty()) return name.empty();
@@ -102,8 +113,9 @@ void say_written(std::vector<written_profile> written) {
   for (std::size_t i = 0; i < named_biggest; ++i)
     biggest +=
         fmt::format("{}{} ({}, {})", i == 0 ? "" : ", ", written[i].file, written[i].program, most_text(written[i]));
-  say(fmt::format("wrote {} profiles to {}; the biggest: {}; next: {}", written.size(), folders_of(written), biggest,
-                  next_command(written[0])));
+  const auto folder = folders_of(written);
+  say(fmt::format("wrote {} profiles to {}; the biggest: {}; next: {}{}", written.size(), folder, biggest,
+                  next_command(written[0]), table_command(written, folder)));
   const auto& program = written[0].program;
   if (std::any_of(written.begin(), written.end(), [&](const auto& one) { return one.program != program; }))
     say(fmt::format("of {} alone next time: heapledger run --only {} ...", program, shell_word(program)));
