@@ -46,6 +46,29 @@ class Installed(ledger.Case):
         run("cmake", "--install", build, "--prefix", self.path("elsewhere"))
         self.assertEqual(run(self.path("elsewhere", "bin", "linked"), env=self.env).strip(), "1 100 1")
 
+    def test_within_another_project(self):
+        """It brings its targets and nothing else: no names of tests, and no packages that the tool wants."""
+        self.write("CMakeLists.txt", f"""
+            cmake_minimum_required(VERSION 3.25)
+            project(parent LANGUAGES C CXX)
+            set(CMAKE_CXX_STANDARD 20)
+            add_custom_target(unit_tests)
+            add_custom_target(man)
+            add_subdirectory({os.path.normpath(os.path.join(CONSUMER, "..", ".."))} heapledger EXCLUDE_FROM_ALL)
+            add_executable(not_linked {CONSUMER}/consumer.cpp)
+            target_link_libraries(not_linked PRIVATE heapledger::headers)
+            add_executable(linked EXCLUDE_FROM_ALL {CONSUMER}/consumer.cpp)
+            target_link_libraries(linked PRIVATE heapledger::heapledger)
+            """)
+        build = self.path("build")
+        run("cmake", "-G", "Ninja", "-S", self.dir, "-B", build, *(f"-DCMAKE_DISABLE_FIND_PACKAGE_{each}=ON"
+                                                                  for each in ("fmt", "CLI11", "GTest", "PkgConfig")))
+        run("cmake", "--build", build)
+        program = os.path.join(build, "not_linked")
+        self.assertEqual(run(program, env=self.env).strip(), "0 0 0")
+        self.assertEqual(run(program, env={**self.env, "LD_PRELOAD": self.probe}).strip(), "1 100 1")
+        self.assertEqual(glob.glob(os.path.join(build, "**", "libheapledger.so"), recursive=True), [])
+
     @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config here")
     def test_pkg_config(self):
         env = {**os.environ, "PKG_CONFIG_PATH": os.path.join(self.prefix, "lib", "pkgconfig")}
