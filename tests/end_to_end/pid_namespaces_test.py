@@ -1,5 +1,8 @@
 """Programs in pid namespaces of their own, as containers and sandboxes have them: the pids that they know are not ours."""
 
+import json
+import subprocess
+
 import ledger
 
 # Each ends by itself, and only when all three have begun: three processes that know themselves as 1 are there at once.
@@ -37,6 +40,23 @@ class PidNamespaces(ledger.Case):
         self.assertEqual(done.status, 4, done)
         r, = done.of("perl")
         self.assertEqual((r["process"]["pid"], r["process"]["ended"]), (2, "exited"), r["process"])
+
+    def test_asked_while_it_runs(self):
+        """By our pid of it. The leak watch of `run` begins when it is asked for, and is heeded before `stop` returns."""
+        wait = "$| = 1; print qq(ready\\n); my $rest = <STDIN>"
+        command = ["unshare", "--pid", "--fork", "perl", "-e", wait]
+        with subprocess.Popen([ledger.BIN, "run", "-q", "-o", self.path("%e.hlp"), "--", *command], text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ledger.plain_environment()) as run:
+            self.assertEqual(run.stdout.readline(), "ready\n")
+            programs = json.loads(ledger.execute([ledger.BIN, "ps", "--json"]).out)["programs"]
+            pid, = (p["pid"] for p in programs if p["command"] == command[3:])
+            for asked in (["mark", str(pid), "here"], ["start", str(pid)], ["stop", str(pid)]):
+                done = ledger.execute([ledger.BIN, *asked])
+                self.assertEqual(done.status, 0, done)
+            run.communicate("go on\n")
+        self.assertEqual([m["name"] for m in ledger.report(self.path("perl.hlp"))["markers"]], ["here"])
+        done = ledger.execute([ledger.BIN, "leaks", "--json", self.path("perl.hlp")])
+        self.assertNotIn("broke off", json.loads(done.out).get("obstacle", ""), done)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "report_sample.hpp"
 #include "tool/analyse/dead_ends.hpp"
 #include "tool/analyse/sizes.hpp"
@@ -123,6 +125,9 @@ TEST(dead_ends, are_where_the_outermost_frame_has_no_rule) {
   EXPECT_EQ(found.count.allocations, 5U);
   ASSERT_NE(found.module, none);
   EXPECT_EQ(p.modules[found.module].path, "/opt/bare");
+  std::replace(p.strings.begin(), p.strings.end(), std::string("bare"), std::string("make_fcontext"));
+  EXPECT_EQ(find_dead_ends(p).count.peak_bytes, 30) << "a fiber begins there";
+  EXPECT_EQ(count_fiber_stacks(p), 1U);
   p.process.stacks = "jit";
   EXPECT_EQ(find_dead_ends(p).count.allocations, 0U);
   EXPECT_EQ(find_dead_ends({}).count.allocations, 0U);

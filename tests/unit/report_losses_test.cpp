@@ -35,6 +35,16 @@ TEST(report_losses, allocations_without_a_stack_are_counted_where_they_are_booke
   EXPECT_TRUE(loss_texts(p).empty()) << "none was lost";
 }
 
+TEST(report_losses, stacks_of_fibers_do_not_end_early) {
+  sample::profile_builder builder;
+  builder.stack({{"load", "a.c", 3}, {"make_fcontext", "", 0}}, booked(40, 4600, 0, 0, 4600));
+  builder.stack({{"load", "a.c", 3}, {"start", "b.s", 7}}, booked(1, 100, 0, 0, 100));
+  builder.edit().profiler.losses = {{"stack_cut_no_rule", 2}};
+  const auto texts = loss_texts(builder.build());
+  ASSERT_EQ(texts.size(), 1U);
+  EXPECT_TRUE(texts[0].starts_with("1 stack ends early")) << texts[0];
+}
+
 TEST(report_losses, a_file_system_without_room_is_the_cause_and_comes_first) {
   const auto texts = loss_texts(half_without_stacks(no_room));
   ASSERT_EQ(texts.size(), 5U);

@@ -16,4 +16,8 @@ struct dead_ends {
 // what starts a process or a thread has no tables either, and a stack that ends there is whole.
 dead_ends find_dead_ends(const profile& p);
 
+// Stacks of fibers of Boost.Context (Fiber, Coroutine, Asio's spawn): make_fcontext, where each begins, has no tables
+// either. They are whole, though the probe counts them among those that it cut.
+std::uint64_t count_fiber_stacks(const profile& p);
+
 }  // namespace heapledger::analyse

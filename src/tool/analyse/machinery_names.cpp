@@ -65,7 +65,7 @@ constexpr std::array<std::string_view, 16> wrapper_names = {"aligned_alloc",
                                                             "AcquireAlignedMemory",
                                                             "ResizeQuantumMemory"};
 
-constexpr std::array<std::string_view, 12> start_names = {"_start",
+constexpr std::array<std::string_view, 13> start_names = {"_start",
                                                           "__libc_start_main",
                                                           "__libc_start_main_impl",
                                                           "__libc_start_call_main",
@@ -76,7 +76,8 @@ constexpr std::array<std::string_view, 12> start_names = {"_start",
                                                           "__clone_internal",
                                                           "start_thread",
                                                           "execute_native_thread_routine",
-                                                          "__libc_start_main_alias_1"};
+                                                          "__libc_start_main_alias_1",
+                                                          "make_fcontext"};
 
 constexpr std::array<std::string_view, 10> start_scopes = {
     "std::thread::", "std::__invoke",    "std::invoke",           "void std::__invoke", "std::rt::",

@@ -35,11 +35,10 @@ void run_leak_watch::begin(watched& here, const collect::process_watch& image, s
                            leaks::earlier_blocks earlier) const {
   // A file in the session's folder may be named after any process: none is stopped and asked that does not use it.
   const auto& segment = *image.segment();
-  const bool is_its_own = static_cast<pid_t>(segment.header().pid) == image.pid();
-  const auto now = collect::find_image(segment);
-  here.has_ended = is_its_own && now == collect::image_state::gone;  // just now: that is no trouble
+  const auto now = image.pid() != 0 ? collect::find_image(segment, image.pid()) : collect::image_state::gone;
+  here.has_ended = now == collect::image_state::gone;  // just now: that is no trouble
   if (here.has_ended) return;
-  if (!is_its_own || now != collect::image_state::running)
+  if (now != collect::image_state::running || !collect::is_of_process(segment, image.pid()))
     throw input_error(segment.path(), fmt::format("process {} does not use this segment", image.pid()));
   here.watch.reset();  // it holds the lock
   here.watch = std::make_unique<leaks::watcher>(image.segment_path(), collect::links::refused, image.pid(),

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <memory>
@@ -18,6 +19,7 @@ namespace heapledger::collect {
 namespace {
 
 constexpr std::size_t stat_limit = 4096;
+constexpr std::size_t status_limit = 16384;
 constexpr std::size_t maps_limit = std::size_t{64} << 20;
 
 // The first version of the structure in linux/pidfd.h, which every later kernel takes.
@@ -79,6 +81,18 @@ std::optional<pid_t> living_thread_of(pid_t pid) {
 ino_t pid_namespace_of(const char* process) {
   struct stat link {};
   return ::stat(fmt::format("/proc/{}/ns/pid", process).c_str(), &link) == 0 ? link.st_ino : 0;
+}
+
+// As the process itself knows it: the last of those that it has, from our namespace to its own.
+std::optional<std::uint32_t> own_pid_of(pid_t pid) {
+  const auto status = read_proc_file(fmt::format("/proc/{}/status", pid), status_limit);
+  const auto begin = status.find("\nNSpid:");
+  if (begin == std::string::npos) return {};
+  const auto end = std::min(status.find('\n', begin + 1), status.size());
+  const auto last = status.find_last_of(" \t", end) + 1;
+  std::uint32_t own = 0;
+  const auto result = std::from_chars(status.data() + last, status.data() + end, own);
+  return result.ec == std::errc{} ? std::optional(own) : std::nullopt;
 }
 
 // Whether the process existed when the books began. A pid that was given away since began later.
@@ -145,6 +159,12 @@ bool has_own_pids(const segment_file& segment) {
   return its != 0 && ours != 0 && its != ours;
 }
 
+bool is_of_process(const segment_file& segment, pid_t pid) {
+  const auto& header = segment.header();
+  if (!has_own_pids(segment)) return header.pid == static_cast<std::uint32_t>(pid);
+  return pid_namespace_of(std::to_string(pid).c_str()) == header.pid_namespace && own_pid_of(pid) == header.pid;
+}
+
 pid_t find_outside_pid(const segment_file& segment) {
   const std::unique_ptr<DIR, int (*)(DIR*)> processes(::opendir("/proc"), ::closedir);
   while (processes) {
@@ -153,9 +173,7 @@ pid_t find_outside_pid(const segment_file& segment) {
     const std::string_view digits = entry->d_name;
     pid_t pid = 0;
     if (std::from_chars(digits.data(), digits.data() + digits.size(), pid).ec != std::errc{}) continue;
-    if (pid_namespace_of(entry->d_name) == segment.header().pid_namespace &&
-        find_image(segment, pid) == image_state::running)
-      return pid;
+    if (is_of_process(segment, pid) && find_image(segment, pid) == image_state::running) return pid;
   }
   return 0;
 }

@@ -40,6 +40,10 @@ bool has_own_pids(const segment_file& segment);
 // Our pid of such a process; 0 if there is none (any more) that maps the segment.
 pid_t find_outside_pid(const segment_file& segment);
 
+// Whether the books are those of the process with our pid `pid`: a forked child that has not begun its own maps its
+// parent's.
+bool is_of_process(const segment_file& segment, pid_t pid);
+
 // Whether this mapping of some process is the segment's file.
 bool maps_segment(const mapping& map, const segment_file& segment);
 

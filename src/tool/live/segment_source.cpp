@@ -208,7 +208,7 @@ class segment_source : public source {
 
   void add_threads(sample& to, std::uint64_t now_ns) {
     if (to.state == watched::running && now_ns - names_read_ns_ >= names_pause_ns) {
-      thread_names_ = collect::thread_names_of(pid_);
+      if (!collect::has_own_pids(file_)) thread_names_ = collect::thread_names_of(pid_);
       names_read_ns_ = now_ns;
     }
     for (std::uint32_t i = 0; i < copy_.threads.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 
+#include "tool/analyse/dead_ends.hpp"
 #include "tool/analyse/lost_stacks.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/uncounted_text.hpp"
@@ -126,8 +127,10 @@ std::vector<std::string> loss_texts(const profile& p) {
   std::vector<std::string> texts;
   for (const auto& [name, counter] : p.profiler.losses) {
     const bool also_without_frame_pointers = name == "stack_cut_no_rule" && p.process.stacks == "jit";
+    auto count = counter;
     // The counter is of attempts to make a place for a stack: not one for each allocation, nor is each of one.
-    const auto count = name == "accounts_full" ? lost.count.allocations : counter;
+    if (name == "accounts_full") count = lost.count.allocations;
+    if (name == "stack_cut_no_rule") count -= std::min(count, analyse::count_fiber_stacks(p));
     if (count == 0) continue;
     const auto text = loss_text(also_without_frame_pointers ? no_rule_in_jit_mode : std::string_view(name), count,
                                 !lost.for_want_of_room);
