@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { growthIsTheDifference } from "./browser_compared.mjs";
+import { backReturns, keysAreEnough } from "./browser_keys.mjs";
 import { everyViewShows, leaksAreTold, mappingsAreTold, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
 
 const [file, ...reportFiles] = process.argv.slice(2);
@@ -228,6 +229,8 @@ try {
     await onePageOfOneProfile();
   }
   await everyViewShows(opened);
+  await keysAreEnough(opened);
+  await backReturns(opened);
   await sizesAndLivesAreTold(opened);
   if (report.pools) await poolsAreTold(opened);
   if (report.mapped) await mappingsAreTold(opened);
