@@ -78,7 +78,7 @@ async function tilesAreTheTotals() {
   const bytes = (number) => `${number.toLocaleString("en-US")} bytes`;
   const { totals } = report;
   assert.deepEqual(titles, {
-    peak: bytes(totals.peak_bytes), live: bytes(totals.live_bytes), allocated: bytes(totals.allocated_bytes),
+    peak: bytes(totals.peak_bytes_seen ?? totals.peak_bytes), live: bytes(totals.live_bytes), allocated: bytes(totals.allocated_bytes),
     count: totals.allocations.toLocaleString("en-US"), temporary: totals.temporaries.toLocaleString("en-US"),
   });
 }
