@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { growthIsTheDifference } from "./browser_compared.mjs";
 import { backReturns, keysAreEnough } from "./browser_keys.mjs";
-import { everyViewShows, leaksAreTold, mappingsAreTold, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
+import { everyViewShows, leaksAreTold, mappingsAreTold, paperHasAll, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
 
 const [file, ...reportFiles] = process.argv.slice(2);
 const address = pathToFileURL(file).href;
@@ -229,6 +229,7 @@ try {
     await onePageOfOneProfile();
   }
   await everyViewShows(opened);
+  await paperHasAll(opened);
   await keysAreEnough(opened);
   await backReturns(opened);
   await sizesAndLivesAreTold(opened);

@@ -3,6 +3,14 @@ import assert from "node:assert/strict";
 
 export async function keysAreEnough({ page, settled }) {
   const focused = (what) => page.evaluate((name) => document.activeElement.closest(".tabs, .table-head")?.className + document.activeElement[name], what);
+  await page.click("[data-view=overview]");
+  for (const key of (await page.$(".places [role=button]")) ? ["Enter", " "] : []) {
+    await page.click("[data-view=overview]");
+    await page.focus(".places [role=button]");
+    await page.keyboard.press(key);
+    assert.match(await page.evaluate(() => location.hash), /view=functions/, key);
+  }
+  await page.click("[data-view=overview]");
   await page.focus("[data-view=functions]");
   await page.keyboard.press("Enter");
   await settled();

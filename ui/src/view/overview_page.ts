@@ -4,7 +4,7 @@ import { isBytes, knownTotal, liveTitle, measureTitle, type Measure } from "../m
 import { functionName, lineText, moduleName, shortName } from "../model/profile";
 import { bytesText, changeText, countText, counted, exactText, growthText, percentText, secondsText, valueText } from "../model/text";
 import { fitted } from "../model/names";
-import { bar, el, fill } from "./dom";
+import { bar, el, fill, type Attributes } from "./dom";
 import { FlamePage } from "./flame_page";
 import { swatch } from "./functions_page";
 import { MemoryBars } from "./memory_page";
@@ -90,6 +90,18 @@ export class OverviewPage implements Page {
       el("button", { on: { click: open } }, all > shown.length ? `All ${all}` : "More"))));
   }
 
+  private opens(fn: number): Attributes["on"] {
+    const open = (): void => this.context.change({ view: "functions", fn });
+    return {
+      click: open,
+      keydown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        open();
+      },
+    };
+  }
+
   private drawPlaces(): void {
     const { model, profile, state } = this.context;
     const bytes = isBytes(state.by);
@@ -102,10 +114,7 @@ export class OverviewPage implements Page {
     const rows = top.map((fn) => {
       const value = site[fn]!;
       const where = this.whereOf(fn);
-      return el("li", { title: `${functionName(profile, fn)}\n${exactText(value, bytes)}`, tabindex: 0, role: "button", on: {
-        click: () => this.context.change({ view: "functions", fn }),
-        keydown: (event) => event.key === "Enter" && this.context.change({ view: "functions", fn }),
-      } },
+      return el("li", { title: `${functionName(profile, fn)}\n${exactText(value, bytes)}`, tabindex: 0, role: "button", on: this.opens(fn) },
         el("b", { class: "percent" }, percentText(value, whole)),
         el("div", {}, el("span", { class: "name" }, swatch(this.context, fn), fitted(shortName(profile, fn), longestName)), el("small", {}, where),
           bar(value / (whole || 1), this.context.colours().fill(fn))),
@@ -116,7 +125,7 @@ export class OverviewPage implements Page {
       el("ol", {}, ...rows,
         rest > 0 ? el("li", { class: "soft" }, el("b", { class: "percent" }, percentText(rest, whole)),
           el("div", {}, `${counted(ranked.length - placesShown, "more function")}`), el("span", { class: "right" }, valueText(rest, bytes))) : null,
-        top.length === 0 ? el("li", { class: "soft" }, "Nothing by this measure.") : null));
+        top.length === 0 ? el("li", { class: "soft" }, el("b"), el("div", {}, "Nothing by this measure.")) : null));
   }
 
   private drawChanges(): void {
@@ -129,10 +138,7 @@ export class OverviewPage implements Page {
     const colours = this.context.colours();
     const rows = ranked.slice(0, placesShown).map((fn) => {
       const change = growth[fn]!;
-      return el("li", { title: `${functionName(profile, fn)}\n${exactText(change, bytes)}`, tabindex: 0, role: "button", on: {
-        click: () => this.context.change({ view: "functions", fn }),
-        keydown: (event) => event.key === "Enter" && this.context.change({ view: "functions", fn }),
-      } },
+      return el("li", { title: `${functionName(profile, fn)}\n${exactText(change, bytes)}`, tabindex: 0, role: "button", on: this.opens(fn) },
         el("b", { class: `percent ${change > 0 ? "grew" : "shrank"}` }, changeText(change, bytes)),
         el("div", {}, el("span", { class: "name" }, fitted(shortName(profile, fn), longestName)), el("small", {}, this.whereOf(fn)),
           bar(Math.abs(change) / largest, colours.change(change, Math.max(1, Math.abs(change))))),

@@ -1,6 +1,7 @@
 // Threads, scopes and problems: tables that are small enough to be plain ones.
 import type { Context, Page } from "../app/context";
 import type { ScopeRow } from "../data/report";
+import { largestFirst } from "../model/scope_order";
 import { bytesText, countText, counted, exactText, percentText, secondsText } from "../model/text";
 import { bar, el, fill, type Child } from "./dom";
 import { stackList } from "./stack_list";
@@ -64,7 +65,7 @@ export class ScopesPage implements Page {
   readonly element = el("section", { class: "page scroll" });
 
   constructor(context: Context) {
-    const rows = context.profile.report.scopes ?? [];
+    const rows = largestFirst(context.profile.report.scopes ?? []);
     if (rows.length === 0) {
       this.element.append(el("p", { class: "empty" }, "This program uses no scopes. They charge memory to a request, a query or a module: heapledger/scope.hpp."));
       return;
