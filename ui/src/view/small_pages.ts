@@ -125,7 +125,7 @@ export class ProblemsPage implements Page {
     }
     const own = report.profiler;
     content.push(el("h2", {}, "heapledger itself"), el("p", {}, `${bytesText(own.own_bytes)} of tables and ${bytesText(own.tag_bytes)} of tags, ` +
-      `for ${counted(own.accounts, "stack")} (a tree of ${counted(own.nodes, "frame")}).`));
+      `for ${counted(profile.stacks.count, "stack")} (a tree of ${counted(Math.max(0, own.nodes - 1), "frame")}).`));
     if (report.errors.length + words.losses.length + words.symbols.length === 0) {
       content.unshift(el("p", { class: "good" }, "No errors were found, nothing was lost, and every place has a name."));
     }
