@@ -34,7 +34,8 @@ int main(int argc, char** argv) {
   p.process.ended = ending::exited;
   p.process.exit_code = 0;
   p.peak.time_ns = 1'000'000'000;
-  p.timeline = {{500'000'000, 100, 3, 5, 4'096'000}, {1'500'000'000, 373, 9, 13, 8'192'000}};
+  p.timeline = {{500'000'000, 100, 3, 5, 4'096'000}, {1'500'000'000, 500, 9, 13, 8'192'000}};
+  p.peak.error_bytes = 64;  // the timeline saw more at once than the stacks add up to
   for (auto& info : p.modules) info.build_id = "00ff\"\n\xff";
   write_profile(p, argv[1], true);
 }

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -311,6 +312,24 @@ class Command(Exports):
             self.assertEqual((done.status, done.out, done.err), (0, text, b""))
         with gzip.open(self.export("folded", profile, name="x.gz")) as file:
             self.assertEqual(file.read(), text)
+
+    def test_the_next_step_can_be_typed(self):
+        profile = self.profile(["true"]).files[0]
+        for kind, name, by, said in (
+                ("folded", "my f", "peak", "; type: flamegraph.pl --color=mem --countname=bytes {f} >flame.svg"),
+                ("folded", "f", "count", "; type: flamegraph.pl --color=mem --countname=allocations {f} >flame.svg"),
+                ("folded", "f.gz", "temporary",
+                 "; type: gunzip {f}.gz; flamegraph.pl --color=mem --countname=allocations {f} >flame.svg"),
+                ("massif", "m.gz", "", "; type: gunzip {f}.gz; ms_print {f}"),
+                ("dhat", "d.gz", "", "; type: gunzip {f}.gz; open valgrind's dh_view.html in a browser, and load {f} there"),
+                ("heaptrack", "h.gz", "", "; type: heaptrack_gui {f}.gz"),
+                ("csv", "c.gz", "", "")):
+            path = self.path(name)
+            done = ledger.execute([ledger.BIN, "export", "--format", kind, *(["--by", by] if by else []), profile, "-o", path, "-f"])
+            file = shlex.quote(path.removesuffix(".gz"))
+            self.assertEqual(done.err.decode(), f"heapledger: wrote {path}{said.format(f=file)}\n")
+        done = ledger.execute(["sh", "-c", f"gunzip {self.path('m.gz')}; ms_print {self.path('m')}"])
+        self.assertEqual((done.status, done.err), (0, b""), done)
 
     def test_an_existing_file_stays_unless_asked(self):
         profile = self.profile(["true"]).files[0]

@@ -148,9 +148,13 @@ class Markers(Stepping):
             self.assertEqual(process.stdout.readline(), b"ready\n")
             self.command("snapshot", process.pid, "one")
             self.step(process)
+            self.command("snapshot", process.pid, "at@home")
             self.step(process)
             process.stdin.close()
         self.assertEqual(ledger.report(file + "@one")["totals"]["live_bytes"], 6400)
+        self.assertEqual(ledger.report(file + "@at@home")["totals"]["live_bytes"], 32000)
+        done = self.command("export", "--format", "csv", "-f", "-o", file, file + "@at@home", status=125)
+        self.assertIn(b"is the profile that is read", done.err)
 
     def test_by_signal(self):
         process, file = self.start("steps", "--snapshot-signal", "USR1")

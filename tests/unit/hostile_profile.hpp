@@ -50,7 +50,8 @@ inline profile hostile_profile() {
   p.errors = {{.kind = hostile_name("kind"), .stack = 1, .count = 2}};
   p.profiler.losses = {{hostile_name("loss"), 3}};
   for (auto& module : p.modules) module.symbol_advice = hostile_name("advice");
-  p.timeline = {{0, 0, 0, 0, 4096}, {500'000'000, 3000, 3, 3, 8192}, {1'000'000'000, 2064, 4, 6, 8192}};
+  p.timeline = {{0, 0, 0, 0, 4096}, {500'000'000, 4000, 3, 3, 8192}, {1'000'000'000, 2064, 4, 6, 8192}};
+  p.peak.error_bytes = 1024;  // the timeline saw more at once than the stacks add up to
   p.sizes = {{0, 1023, 5}, {1024, 2047, 1}};
   return builder.build();
 }

@@ -279,6 +279,25 @@ TEST(report_text, less_than_one_allocation_a_second_has_no_rate) {
   EXPECT_EQ(utc_report(p, plain()).find(" a second"), std::string::npos);
 }
 
+// Of many scopes those are shown that allocate most, that hold most and that were refused memory, also where they are
+// alike.
+TEST(report_text, scopes_that_are_alike_are_not_all_left_out) {
+  profile_builder builder;
+  for (int i = 0; i < 40; ++i) builder.stack({{"serve", "serve.c", 7}}, booked(10, 1000, 10, 1000, 0));
+  builder.stack({{"keep", "keep.c", 7}}, booked(1, 500, 0, 0, 500));
+  profile& p = builder.edit();
+  p.process.ended = ending::exited;
+  for (int i = 0; i < 40; ++i) p.stacks[i].scope = {"kind " + std::to_string(100 + i)};
+  p.stacks[40].scope = {"small", "cache"};
+  p.scopes = {{.path = {"kind 139"}, .opened = 9, .closed = 9, .refusals = 8}};
+  const std::string text = utc_report(p, plain());
+  for (const char* shown : {"  kind 100 ", "  kind 115 ", "  kind 139 ", "8 allocations refused", "  small ",
+                            "    cache ", "  23 more kinds"})
+    EXPECT_NE(text.find(shown), std::string::npos) << shown << text;
+  for (const char* left_out : {"  kind 116 ", "  kind 138 "})
+    EXPECT_EQ(text.find(left_out), std::string::npos) << left_out << text;
+}
+
 TEST(report_text, ranges_that_one_call_left_are_no_calls) {
   profile p = tidy_program();
   mapped_site site{.node = p.stacks[0].node, .kind = "anonymous", .calls = 1, .mapped_bytes = 24 << 12};

@@ -6,7 +6,8 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { growthIsTheDifference } from "./browser_compared.mjs";
-import { everyViewShows, leaksAreTold, mappingsAreTold, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
+import { backReturns, keysAreEnough } from "./browser_keys.mjs";
+import { everyViewShows, leaksAreTold, mappingsAreTold, paperHasAll, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
 
 const [file, ...reportFiles] = process.argv.slice(2);
 const address = pathToFileURL(file).href;
@@ -77,7 +78,7 @@ async function tilesAreTheTotals() {
   const bytes = (number) => `${number.toLocaleString("en-US")} bytes`;
   const { totals } = report;
   assert.deepEqual(titles, {
-    peak: bytes(totals.peak_bytes), live: bytes(totals.live_bytes), allocated: bytes(totals.allocated_bytes),
+    peak: bytes(totals.peak_bytes_seen ?? totals.peak_bytes), live: bytes(totals.live_bytes), allocated: bytes(totals.allocated_bytes),
     count: totals.allocations.toLocaleString("en-US"), temporary: totals.temporaries.toLocaleString("en-US"),
   });
 }
@@ -228,6 +229,9 @@ try {
     await onePageOfOneProfile();
   }
   await everyViewShows(opened);
+  await paperHasAll(opened);
+  await keysAreEnough(opened);
+  await backReturns(opened);
   await sizesAndLivesAreTold(opened);
   if (report.pools) await poolsAreTold(opened);
   if (report.mapped) await mappingsAreTold(opened);

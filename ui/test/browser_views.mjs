@@ -18,6 +18,21 @@ export async function everyViewShows({ page, settled, report }) {
   }
 }
 
+// On paper nothing can be scrolled to, and a dark page is not dark.
+export async function paperHasAll({ page, settled }) {
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  for (const view of ["overview", "stacks", "sizes"]) {
+    await page.$eval(`[data-view=${view}]`, (tab) => tab.click());
+    await settled();
+    const hidden = await page.$$eval("html, body, #app, main, .page, .page .card:not(.graph), .detail", (all) =>
+      all.filter((one) => one.scrollHeight > one.clientHeight + 1 && getComputedStyle(one).overflowY !== "visible").map((one) => one.className));
+    assert.deepEqual(hidden, [], view);
+    if (view === "stacks") assert.ok((await page.$eval("main .table-body", (one) => one.clientHeight)) < 2000);
+    assert.equal(await page.$eval("body", (one) => getComputedStyle(one).backgroundColor), "rgb(255, 255, 255)");
+  }
+  await page.emulateMedia({ media: "screen", colorScheme: "light" });
+}
+
 // Other text is escaped, and told apart from control characters only.
 const isPlain = (text) => /^[\x20-\x7e]+$/.test(text ?? "");
 const hasHidden = (text) => /[\u0000-\u0009\u000b-\u001f\u202e]/.test(text);

@@ -4,6 +4,8 @@ import { stackValues } from "../src/model/measure";
 import { Model } from "../src/app/model";
 import { initial } from "../src/app/state";
 import { functionName, lineText, type Profile } from "../src/model/profile";
+import type { ScopeRow } from "../src/data/report";
+import { largestFirst } from "../src/model/scope_order";
 import { matcher, search, stacksIn } from "../src/model/search";
 import { MergedTree } from "../src/model/merged_tree";
 import { CallTree, type Tree } from "../src/model/tree";
@@ -148,6 +150,15 @@ test("a node's span is where it is drawn", () => {
   for (const box of layOut(tree, { begin: 0, end: 100 }, 100, 99)) {
     assert.deepEqual(spanOf(tree, box.node), { begin: box.x, end: box.x + box.width });
   }
+});
+
+test("scopes are a tree, of one parent the largest first, each behind what it is in", () => {
+  const row = (scope: string[], allocated_bytes: number): ScopeRow => {
+    const counts = { allocations: 0, frees: 0, allocated_bytes, freed_bytes: 0, live_blocks: 0, live_bytes: 0 };
+    return { scope, ...counts, with_descendants: counts };
+  };
+  const rows = [row([], 9), row(["a"], 1), row(["a", "x"], 1), row(["b"], 5), row(["b", "x"], 2), row(["b", "y"], 3), row(["c"], 1)];
+  assert.deepEqual(largestFirst(rows).map(({ scope }) => scope.join("/")), ["", "b", "b/y", "b/x", "a", "a/x", "c"]);
 });
 
 test("a stack as text, from the allocation outward", () => {

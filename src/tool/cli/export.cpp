@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <string_view>
 
 #include "tool/cli/commands.hpp"
 #include "tool/cli/load.hpp"
@@ -14,16 +15,27 @@
 namespace heapledger::cli {
 namespace {
 
-// What to do next, with the tool that reads it.
-std::string next_command(const exports::format& format, const std::string& file) {
-  if (format.name == "pprof") return fmt::format("type: pprof -http=: {}", file);
-  if (format.name == "heaptrack") return fmt::format("type: heaptrack_gui {}", file);
-  if (format.name == "speedscope") return fmt::format("type: speedscope {}", file);
-  if (format.name == "folded")
-    return fmt::format("type: flamegraph.pl --color=mem --countname=bytes {} >flame.svg", file);
-  if (format.name == "hlp") return fmt::format("type: heapledger report {}", file);
-  if (format.name == "massif") return fmt::format("type: ms_print {}", file);
-  if (format.name == "dhat") return fmt::format("open valgrind's dh_view.html in a browser, and load {} there", file);
+// What to do next, with the tool that reads it. Some of them read no compressed file.
+std::string next_step(std::string_view format, std::optional<analyse::measure> by, std::string path) {
+  std::string unpack;
+  if ((format == "folded" || format == "massif" || format == "dhat") && path.ends_with(".gz")) {
+    unpack = fmt::format("type: gunzip {}; ", shell_file(path));
+    path.resize(path.size() - 3);
+  }
+  const std::string file = shell_file(path);
+  const std::string type = unpack.empty() ? "type: " : unpack;
+  if (format == "pprof") return fmt::format("{}pprof -http=: {}", type, file);
+  if (format == "heaptrack") return fmt::format("{}heaptrack_gui {}", type, file);
+  if (format == "speedscope") return fmt::format("{}speedscope {}", type, file);
+  if (format == "folded") {
+    const bool counts = by == analyse::measure::count || by == analyse::measure::temporary;
+    return fmt::format("{}flamegraph.pl --color=mem --countname={} {} >flame.svg", type,
+                       counts ? "allocations" : "bytes", file);
+  }
+  if (format == "hlp") return fmt::format("{}heapledger report {}", type, file);
+  if (format == "massif") return fmt::format("{}ms_print {}", type, file);
+  if (format == "dhat")
+    return fmt::format("{}open valgrind's dh_view.html in a browser, and load {} there", unpack, file);
   return {};
 }
 
@@ -51,8 +63,9 @@ int export_profile(const export_options& options) {
   for (const auto& note : notes) fmt::print(stderr, "heapledger: {}\n", note);
   const bool named = !options.output.empty() && options.output != "-";
   if (named && !options.quiet) {
-    const std::string next = next_command(format, printable(shell_file(options.output)));
-    fmt::print(stderr, "heapledger: wrote {}{}{}\n", printable(options.output), next.empty() ? "" : "; ", next);
+    const std::string next = next_step(format.name, by, options.output);
+    fmt::print(stderr, "heapledger: wrote {}{}{}\n", printable(options.output), next.empty() ? "" : "; ",
+               printable(next));
   }
   return 0;
 }

@@ -64,15 +64,19 @@ std::uint32_t snapshot_of(const profile& p, const std::string& path, const std::
                                   : "there are" + known);
 }
 
+std::optional<std::size_t> snapshot_separator(const std::string& path) {
+  if (::access(path.c_str(), F_OK) == 0) return {};
+  for (auto at = path.rfind('@'); at != std::string::npos && at != 0; at = path.rfind('@', at - 1))
+    if (const auto before = path.substr(0, at); ::access(before.c_str(), F_OK) == 0 || names_process(before)) return at;
+  return {};
+}
+
 profile load_profile(const std::string& path, const std::vector<std::string>& debug_paths) {
-  const auto at = path.rfind('@');
-  const auto file = path.substr(0, at);
-  if (at != std::string::npos && at != 0 && ::access(path.c_str(), F_OK) != 0 &&
-      (::access(file.c_str(), F_OK) == 0 || names_process(file))) {
-    const auto whole = load_file(file, debug_paths);
-    return analyse::profile_at(whole, snapshot_of(whole, file, path.substr(at + 1)));
-  }
-  return load_file(path, debug_paths);
+  const auto at = snapshot_separator(path);
+  if (!at) return load_file(path, debug_paths);
+  const auto file = path.substr(0, *at);
+  const auto whole = load_file(file, debug_paths);
+  return analyse::profile_at(whole, snapshot_of(whole, file, path.substr(*at + 1)));
 }
 
 }  // namespace heapledger::cli

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "tool/analyse/scopes.hpp"
 #include "tool/report/grid.hpp"
@@ -13,6 +15,7 @@ namespace heapledger::report {
 namespace {
 
 constexpr std::size_t rows_shown = 20;
+constexpr std::size_t rows_refused = 5;
 constexpr std::size_t freers_shown = 10;
 constexpr std::size_t name_width = 32;
 constexpr std::size_t path_width = 26;
@@ -57,6 +60,32 @@ bool beyond_the_table(const freer_info& row) {
   return row.owner.empty() && row.by.empty();
 }
 
+// What was refused most, what holds most and what allocates most, each with the scopes that it is in.
+void keep_what_matters(std::vector<analyse::scope_row>& rows) {
+  std::vector<bool> kept(rows.size());
+  std::size_t shown = 0;
+  const auto keep = [&](std::size_t row) {
+    const auto& path = rows[row].path;
+    for (std::size_t at = 0; at <= row; ++at) {  // in the order of paths, what it is in stands before it
+      const auto& above = rows[at].path;
+      if (kept[at] || above.size() > path.size() || !std::equal(above.begin(), above.end(), path.begin())) continue;
+      kept[at] = true;
+      ++shown;
+    }
+  };
+  std::vector<std::size_t> order(rows.size());
+  const auto keep_largest = [&](std::size_t most, auto&& value) {
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return value(rows[a]) > value(rows[b]); });
+    for (std::size_t i = 0; i < order.size() && shown < most && value(rows[order[i]]) > 0; ++i) keep(order[i]);
+  };
+  keep_largest(rows_refused, [](const auto& row) { return row.info ? row.info->refusals + row.info->overdrafts : 0; });
+  keep_largest(rows_shown / 2, [](const auto& row) { return row.all.live_bytes(); });
+  keep_largest(rows_shown, [](const auto& row) { return row.all.allocated_bytes; });
+  std::size_t at = 0;
+  std::erase_if(rows, [&](const auto&) { return !kept[at++]; });
+}
+
 // Whose memory was freed by whom, where it was not the same scope.
 void write_freers(page& page, const profile& p) {
   if (p.freers.empty()) return;
@@ -74,7 +103,7 @@ void write_freers(page& page, const profile& p) {
                bytes_text(static_cast<std::int64_t>(rows[i].late_bytes))});
   page.table(table);
   if (rows.size() > freers_shown)
-    page.line(fmt::format("  {} more", counted(rows.size() - freers_shown, "pair", "pairs")), tone::faint);
+    page.line(fmt::format("  {}", counted(rows.size() - freers_shown, "more pair", "more pairs")), tone::faint);
   page.paragraph(
       "What was freed in other scopes than those that had allocated it; \"after end\": once they were closed.", 2,
       tone::faint);
@@ -86,16 +115,7 @@ void write_scopes(page& page, const profile& p) {
   auto rows = analyse::scope_rows(p);
   if (rows.empty()) return;
   const std::size_t count = rows.size();
-  if (count > rows_shown) {
-    // The largest, and what they are in: an ancestor is never smaller than its descendants.
-    std::vector<std::int64_t> sizes;
-    sizes.reserve(rows.size());
-    for (const auto& row : rows) sizes.push_back(static_cast<std::int64_t>(row.all.allocated_bytes));
-    std::nth_element(sizes.begin(), sizes.begin() + rows_shown, sizes.end(), std::greater<>());
-    const std::int64_t smallest = sizes[rows_shown];
-    std::erase_if(rows,
-                  [&](const auto& row) { return static_cast<std::int64_t>(row.all.allocated_bytes) <= smallest; });
-  }
+  if (count > rows_shown) keep_what_matters(rows);
   page.heading("Scopes");
   grid table(
       {{"", name_width, cell::name}, {"live", 12}, {"highest", 12}, {"allocated", 14}, {"in", 12}, {"scopes", 11}});
@@ -114,7 +134,7 @@ void write_scopes(page& page, const profile& p) {
     write_outliving(page, rows[i]);
   }
   if (rows.size() < count)
-    page.line(fmt::format("  {} more", counted(count - rows.size(), "kind", "kinds")), tone::faint);
+    page.line(fmt::format("  {}", counted(count - rows.size(), "more kind", "more kinds")), tone::faint);
   page.paragraph("Each with the scopes below it; \"highest\" is the most that any one of a kind had live.", 2,
                  tone::faint);
   write_freers(page, p);

@@ -147,7 +147,8 @@ void write_profiler(page& page, const profile& p) {
   page.heading("heapledger itself");
   page.paragraph(fmt::format("{} of tables and {} of tags, for {} (a tree of {}).",
                              bytes_text(own.segment_bytes + own.private_bytes), bytes_text(own.tag_bytes),
-                             counted(own.accounts, "stack", "stacks"), counted(own.nodes, "frame", "frames")),
+                             counted(p.stacks.size(), "stack", "stacks"),
+                             counted(own.nodes - std::min<std::uint64_t>(own.nodes, 1), "frame", "frames")),
                  2);
   if (own.checked_stacks != 0) {
     page.paragraph(

@@ -63,10 +63,11 @@ export class App implements Context {
   }
 
   change(change: Partial<State>): void {
+    const { view, fn, stack, direction } = this.state;
     const filterChanged = change.by !== undefined || change.only !== undefined || (change.query !== undefined && this.state.only);
     this.state = { ...this.state, ...(filterChanged ? { window: null } : {}), ...change };
     this.model.follow(this.state);
-    this.writeAddress();
+    this.writeAddress(this.state.view !== view || this.state.fn !== fn || this.state.stack !== stack || this.state.direction !== direction);
     this.show();
   }
 
@@ -215,12 +216,16 @@ export class App implements Context {
     this.show();
   }
 
-  private writeAddress(): void {
-    history.replaceState(null, "", `#${toFragment(this.state)}`);
+  // The browser's Back returns to the view and the function before, not to each step of a search or a zoom.
+  private writeAddress(elsewhere = false): void {
+    const address = `#${toFragment(this.state)}`;
+    if (elsewhere) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
   }
 
   private key(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (this.help.open && event.key !== "?") return;
     const typing = event.target instanceof HTMLInputElement && event.target.type !== "checkbox";
     if (event.key === "Escape") {
       if (this.state.query !== "") {
@@ -230,7 +235,7 @@ export class App implements Context {
       } else if (this.state.window) this.change({ window: null });
       return;
     }
-    if (typing || this.help.open) return;
+    if (typing) return;
     if (this.page(this.state.view).key?.(event) || this.command(event.key)) event.preventDefault();
   }
 

@@ -14,6 +14,7 @@ export interface Totals extends Counts {
   temporaries: number;
   peak_bytes: number;
   peak_bytes_error: number;
+  peak_bytes_seen?: number; // by the timeline, where that is more
   peak_time?: number;
   timed_frees?: number; // these three where blocks were timed
   mean_lifetime?: number;

@@ -72,6 +72,11 @@ export function stackValues(stacks: Counters, measure: Measure): Float64Array {
   }
 }
 
+// The stacks at the peak add up to its total; of several threads the timeline may have seen more.
+export function knownTotal(totals: Totals, measure: Measure): number {
+  return measure === "peak" ? (totals.peak_bytes_seen ?? totals.peak_bytes) : totalOf(totals, measure);
+}
+
 export function totalOf(totals: Totals, measure: Measure): number {
   switch (measure) {
     case "peak":

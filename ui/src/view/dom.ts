@@ -32,9 +32,14 @@ export function add(parent: Element, ...children: Child[]): void {
   for (const child of children) if (child) parent.append(child);
 }
 
+const focusable = "a[href], button, input, [tabindex]";
+
+// What had the keyboard's focus gives it to what comes in its place.
 export function fill(parent: Element, ...children: Child[]): void {
+  const at = document.activeElement && parent.contains(document.activeElement) ? Array.from(parent.querySelectorAll(focusable)).indexOf(document.activeElement) : -1;
   parent.replaceChildren();
   add(parent, ...children);
+  if (at >= 0) parent.querySelectorAll<HTMLElement>(focusable)[at]?.focus({ preventScroll: true });
 }
 
 // A horizontal bar; `share` of its width is filled.

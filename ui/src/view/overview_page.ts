@@ -1,10 +1,10 @@
 // The first screen: where the memory went, in one look.
 import type { Context, Page } from "../app/context";
-import { isBytes, liveTitle, measureTitle, totalOf, type Measure } from "../model/measure";
+import { isBytes, knownTotal, liveTitle, measureTitle, type Measure } from "../model/measure";
 import { functionName, lineText, moduleName, shortName } from "../model/profile";
 import { bytesText, changeText, countText, counted, exactText, growthText, percentText, secondsText, valueText } from "../model/text";
 import { fitted } from "../model/names";
-import { bar, el, fill } from "./dom";
+import { bar, el, fill, type Attributes } from "./dom";
 import { FlamePage } from "./flame_page";
 import { swatch } from "./functions_page";
 import { MemoryBars } from "./memory_page";
@@ -53,23 +53,23 @@ export class OverviewPage implements Page {
     const { totals, process } = profile.report;
     const old = profile.before?.report.totals;
     const rate = process.duration >= 0.1 ? `, ${countText(Math.floor(totals.allocations / process.duration))} a second` : "";
-    const tile = (by: Measure, title: string, value: string, details: string, exact: string): HTMLElement => {
-      const more = old ? `was ${valueText(totalOf(old, by), isBytes(by))}, ${growthText(totalOf(old, by), totalOf(totals, by))}` : details;
+    const tile = (by: Measure, title: string, details: string): HTMLElement => {
+      const now = knownTotal(totals, by);
+      const was = old && knownTotal(old, by);
+      const more = was === undefined ? details : `was ${valueText(was, isBytes(by))}, ${growthText(was, now)}`;
       return el("button", {
-        class: "tile", "aria-pressed": String(state.by === by), "data-measure": by, title: exact,
+        class: "tile", "aria-pressed": String(state.by === by), "data-measure": by, title: exactText(now, isBytes(by)),
         on: { click: () => this.context.change({ by, window: null }) },
-      }, el("small", {}, title), el("b", {}, value), el("span", {}, more));
+      }, el("small", {}, title), el("b", {}, valueText(now, isBytes(by))), el("span", {}, more));
     };
     const error = totals.peak_bytes_error > 0 ? `, true to within ${bytesText(totals.peak_bytes_error)}` : "";
+    const stacks = totals.peak_bytes_seen === undefined ? "" : `at least; by stack ${bytesText(totals.peak_bytes)}, `;
     fill(this.tiles,
-      tile("peak", "Peak", bytesText(totals.peak_bytes),
-        (totals.peak_time === undefined ? "most that was live at once" : `after ${secondsText(totals.peak_time)}`) + error,
-        exactText(totals.peak_bytes, true)),
-      tile("live", liveTitle(profile), bytesText(totals.live_bytes), `in ${counted(totals.live_blocks, "block")}`, exactText(totals.live_bytes, true)),
-      tile("allocated", "Allocated", bytesText(totals.allocated_bytes), `freed ${bytesText(totals.freed_bytes)}`, exactText(totals.allocated_bytes, true)),
-      tile("count", "Allocations", countText(totals.allocations), `${countText(totals.reallocations)} resized${rate}`, exactText(totals.allocations, false)),
-      tile("temporary", "Temporary", countText(totals.temporaries),
-        `${percentText(totals.temporaries, totals.allocations)} freed at once`, exactText(totals.temporaries, false)));
+      tile("peak", "Peak", stacks + (totals.peak_time === undefined ? "most that was live at once" : `after ${secondsText(totals.peak_time)}`) + error),
+      tile("live", liveTitle(profile), `in ${counted(totals.live_blocks, "block")}`),
+      tile("allocated", "Allocated", `freed ${bytesText(totals.freed_bytes)}`),
+      tile("count", "Allocations", `${countText(totals.reallocations)} resized${rate}`),
+      tile("temporary", "Temporary", `${percentText(totals.temporaries, totals.allocations)} freed at once`));
   }
 
   private drawWarnings(): void {
@@ -90,6 +90,18 @@ export class OverviewPage implements Page {
       el("button", { on: { click: open } }, all > shown.length ? `All ${all}` : "More"))));
   }
 
+  private opens(fn: number): Attributes["on"] {
+    const open = (): void => this.context.change({ view: "functions", fn });
+    return {
+      click: open,
+      keydown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        open();
+      },
+    };
+  }
+
   private drawPlaces(): void {
     const { model, profile, state } = this.context;
     const bytes = isBytes(state.by);
@@ -102,10 +114,7 @@ export class OverviewPage implements Page {
     const rows = top.map((fn) => {
       const value = site[fn]!;
       const where = this.whereOf(fn);
-      return el("li", { title: `${functionName(profile, fn)}\n${exactText(value, bytes)}`, tabindex: 0, role: "button", on: {
-        click: () => this.context.change({ view: "functions", fn }),
-        keydown: (event) => event.key === "Enter" && this.context.change({ view: "functions", fn }),
-      } },
+      return el("li", { title: `${functionName(profile, fn)}\n${exactText(value, bytes)}`, tabindex: 0, role: "button", on: this.opens(fn) },
         el("b", { class: "percent" }, percentText(value, whole)),
         el("div", {}, el("span", { class: "name" }, swatch(this.context, fn), fitted(shortName(profile, fn), longestName)), el("small", {}, where),
           bar(value / (whole || 1), this.context.colours().fill(fn))),
@@ -116,7 +125,7 @@ export class OverviewPage implements Page {
       el("ol", {}, ...rows,
         rest > 0 ? el("li", { class: "soft" }, el("b", { class: "percent" }, percentText(rest, whole)),
           el("div", {}, `${counted(ranked.length - placesShown, "more function")}`), el("span", { class: "right" }, valueText(rest, bytes))) : null,
-        top.length === 0 ? el("li", { class: "soft" }, "Nothing by this measure.") : null));
+        top.length === 0 ? el("li", { class: "soft" }, el("b"), el("div", {}, "Nothing by this measure.")) : null));
   }
 
   private drawChanges(): void {
@@ -129,10 +138,7 @@ export class OverviewPage implements Page {
     const colours = this.context.colours();
     const rows = ranked.slice(0, placesShown).map((fn) => {
       const change = growth[fn]!;
-      return el("li", { title: `${functionName(profile, fn)}\n${exactText(change, bytes)}`, tabindex: 0, role: "button", on: {
-        click: () => this.context.change({ view: "functions", fn }),
-        keydown: (event) => event.key === "Enter" && this.context.change({ view: "functions", fn }),
-      } },
+      return el("li", { title: `${functionName(profile, fn)}\n${exactText(change, bytes)}`, tabindex: 0, role: "button", on: this.opens(fn) },
         el("b", { class: `percent ${change > 0 ? "grew" : "shrank"}` }, changeText(change, bytes)),
         el("div", {}, el("span", { class: "name" }, fitted(shortName(profile, fn), longestName)), el("small", {}, this.whereOf(fn)),
           bar(Math.abs(change) / largest, colours.change(change, Math.max(1, Math.abs(change))))),

@@ -1,6 +1,7 @@
 // Threads, scopes and problems: tables that are small enough to be plain ones.
 import type { Context, Page } from "../app/context";
 import type { ScopeRow } from "../data/report";
+import { largestFirst } from "../model/scope_order";
 import { bytesText, countText, counted, exactText, percentText, secondsText } from "../model/text";
 import { bar, el, fill, type Child } from "./dom";
 import { stackList } from "./stack_list";
@@ -64,7 +65,7 @@ export class ScopesPage implements Page {
   readonly element = el("section", { class: "page scroll" });
 
   constructor(context: Context) {
-    const rows = context.profile.report.scopes ?? [];
+    const rows = largestFirst(context.profile.report.scopes ?? []);
     if (rows.length === 0) {
       this.element.append(el("p", { class: "empty" }, "This program uses no scopes. They charge memory to a request, a query or a module: heapledger/scope.hpp."));
       return;
@@ -124,7 +125,7 @@ export class ProblemsPage implements Page {
     }
     const own = report.profiler;
     content.push(el("h2", {}, "heapledger itself"), el("p", {}, `${bytesText(own.own_bytes)} of tables and ${bytesText(own.tag_bytes)} of tags, ` +
-      `for ${counted(own.accounts, "stack")} (a tree of ${counted(own.nodes, "frame")}).`));
+      `for ${counted(profile.stacks.count, "stack")} (a tree of ${counted(Math.max(0, own.nodes - 1), "frame")}).`));
     if (report.errors.length + words.losses.length + words.symbols.length === 0) {
       content.unshift(el("p", { class: "good" }, "No errors were found, nothing was lost, and every place has a name."));
     }

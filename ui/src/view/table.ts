@@ -112,9 +112,19 @@ export class Table {
       const active = i === this.sortColumn;
       const mark = active ? (this.upward ? " ▴" : " ▾") : "";
       const attributes = {
+        role: "columnheader",
+        tabindex: column.order ? 0 : undefined,
+        "aria-sort": active ? (this.upward ? "ascending" : "descending") : undefined,
         class: `${column.right ? "right" : ""} ${column.wideOnly ? "wide-cell" : ""} ${column.order ? "sortable" : ""} ${active ? "active" : ""}`,
         title: column.hint,
-        on: { click: () => column.order && this.clickHead(i) },
+        on: {
+          click: () => column.order && this.clickHead(i),
+          keydown: (event: KeyboardEvent) => {
+            if (!column.order || (event.key !== "Enter" && event.key !== " ")) return;
+            event.preventDefault();
+            this.clickHead(i);
+          },
+        },
       };
       return el("span", attributes, column.title + mark);
     }));
@@ -160,7 +170,7 @@ export class Table {
   }
 
   private drawRow(row: number): HTMLElement {
-    const cells = this.columns.map((column) => el("span", { class: `${column.right ? "right" : ""} ${column.wideOnly ? "wide-cell" : ""}` }, column.cell(row)));
+    const cells = this.columns.map((column) => el("span", { role: "cell", class: `${column.right ? "right" : ""} ${column.wideOnly ? "wide-cell" : ""}` }, column.cell(row)));
     const attributes = {
       class: "table-row",
       role: "row",

@@ -193,7 +193,7 @@ export class Timeline {
       context.fillText(text, x + (context.textAlign === "right" ? -4 : 4) * ratio, top + 2 * ratio);
     };
     for (const marker of markers ?? []) mark(marker.time, marker.name, colour("--soft"));
-    if (totals.peak_time !== undefined) mark(totals.peak_time, `peak ${bytesText(totals.peak_bytes)}`, colour("--peak"));
+    if (totals.peak_time !== undefined) mark(totals.peak_time, `peak${totals.peak_bytes_seen === undefined ? "" : " by stack"} ${bytesText(totals.peak_bytes)}`, colour("--peak"));
     context.restore();
   }
 
