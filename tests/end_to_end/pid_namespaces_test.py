@@ -1,5 +1,7 @@
 """Programs in pid namespaces of their own, as containers and sandboxes have them: the pids that they know are not ours."""
 
+import os
+
 import ledger
 
 # Each ends by itself, and only when all three have begun: three processes that know themselves as 1 are there at once.
@@ -37,6 +39,15 @@ class PidNamespaces(ledger.Case):
         self.assertEqual(done.status, 4, done)
         r, = done.of("perl")
         self.assertEqual((r["process"]["pid"], r["process"]["ended"]), (2, "exited"), r["process"])
+
+    def test_leak_watch(self):
+        done = self.profile(["unshare", "--pid", "--fork", "perl", "-e", "print join '', map { chr 97 + $_ % 7 } 1 .. 3_000_000"], "--leaks")
+        self.assertEqual(done.status, 0, done)
+        file, = [path for path in done.files if os.path.basename(path).startswith("perl.")]
+        told = ledger.execute([ledger.BIN, "leaks", file]).out
+        self.assertIn(b"Nothing was watched: too short to tell", told)
+        self.assertNotIn(b"broke off", told)
+
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ void run_leak_watch::begin(watched& here, const collect::process_watch& image, s
                            leaks::earlier_blocks earlier) const {
   // A file in the session's folder may be named after any process: none is stopped and asked that does not use it.
   const auto& segment = *image.segment();
-  const bool is_its_own = static_cast<pid_t>(segment.header().pid) == image.pid();
+  const bool is_its_own = collect::names_process(segment, image.pid());
   const auto now = collect::find_image(segment);
   here.has_ended = is_its_own && now == collect::image_state::gone;  // just now: that is no trouble
   if (here.has_ended) return;

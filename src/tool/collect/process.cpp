@@ -160,6 +160,19 @@ pid_t find_outside_pid(const segment_file& segment) {
   return 0;
 }
 
+bool names_process(const segment_file& segment, pid_t pid) {
+  if (!has_own_pids(segment)) return static_cast<pid_t>(segment.header().pid) == pid;
+  if (pid_namespace_of(std::to_string(pid).c_str()) != segment.header().pid_namespace) return false;
+  constexpr std::string_view key = "\nNSpid:\t";
+  const auto status = read_proc_file(fmt::format("/proc/{}/status", pid), stat_limit);
+  const auto at = status.find(key);
+  if (at == std::string::npos) return false;
+  // "NSpid: 4711 1": its pid in each namespace, the innermost last.
+  const auto line = std::string_view(status).substr(at + key.size(), status.find('\n', at + 1) - at - key.size());
+  const auto last = line.substr(line.find_last_of(" \t") + 1);
+  return last == std::to_string(segment.header().pid);
+}
+
 std::optional<double> processor_s_of(pid_t pid) {
   clockid_t clock{};
   timespec used{};

@@ -39,6 +39,8 @@ image_state find_image(const segment_file& segment, pid_t pid);
 bool has_own_pids(const segment_file& segment);
 // Our pid of such a process; 0 if there is none (any more) that maps the segment.
 pid_t find_outside_pid(const segment_file& segment);
+// Whether the segment names this process of ours, by the pid that it has for itself.
+bool names_process(const segment_file& segment, pid_t pid);
 
 // Whether this mapping of some process is the segment's file.
 bool maps_segment(const mapping& map, const segment_file& segment);

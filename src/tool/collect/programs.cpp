@@ -39,7 +39,7 @@ bool is_segment_of(const mapping& map, pid_t pid, const std::string& path) {
   if (!is_plain_file(path) || !segment_file::is_ready(path, links::refused)) return false;
   try {
     const segment_file segment(path, links::refused);
-    return maps_segment(map, segment) && segment.header().pid == static_cast<std::uint32_t>(pid);
+    return maps_segment(map, segment) && names_process(segment, pid);
   } catch (const input_error&) {
     return false;  // of another version, or no segment
   }
