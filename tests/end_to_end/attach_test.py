@@ -310,6 +310,14 @@ class Refusals(Attached):
         self.assertEqual(done.status, 125)
         self.assertIn(b"belongs to another user; be that user, or root: sudo heapledger attach %d\n" % process.pid, done.err)
 
+    def test_own_limits(self):
+        for limit, words in (("--fsize=102400", "its files are limited to 100 KiB (ulimit -f), and the books of a program need 8192 KiB"),
+                             ("--as=67108864", "its address space is limited to 65536 KiB (ulimit -v), and a program with books needs ")):
+            process = self.program("prlimit", limit, "python3", "-c", ALLOCATES)
+            done = self.refused("attach", str(process.pid))
+            self.assertIn(words, done)
+            self.assert_goes_on(process, 0)
+
     def test_output_that_exists(self):
         process = self.program()
         taken = self.write("taken.hlp", "mine")
