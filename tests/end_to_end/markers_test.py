@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 
@@ -197,6 +198,18 @@ class Markers(ledger.Case):
         self.step(process)
         self.end(process)
         self.assertEqual([m["live_bytes"] for m in ledger.report(file)["markers"]], [6400, 32000])
+
+    def test_without_memory_for_a_snapshot(self):
+        """It is a mark then, and what lives is known all the same."""
+        process, file = self.start("steps", "--snapshot-signal", "USR1")
+        pid = self.program_of(process)
+        resource.prlimit(pid, resource.RLIMIT_AS, (1, 1))
+        os.kill(pid, signal.SIGUSR1)
+        self.end(process)
+        r = ledger.report(file)
+        marker, = r["markers"]
+        self.assertEqual((marker["live_bytes"], marker["live_blocks"], marker.get("snapshot", False)), (6400, 100, False))
+        self.assertEqual(r["profiler"]["losses"]["snapshots_full"], 1)
 
     def test_no_signal_handler_unless_asked_for(self):
         for options in ([], ["--snapshot-signal", "USR2"]):
