@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import unittest
+from types import SimpleNamespace
 
 import ledger
 
@@ -244,6 +245,28 @@ class Programs(Attached):
         self.assertEqual(done.status, 125, done)
         self.assertIn(b"libheapledger.so is not there; run heapledger inside", done.err)
 
+    def test_pids_of_its_own(self):
+        """To itself it is process 1; here it goes by the pid that it has outside."""
+        if ledger.execute(["unshare", "--pid", "--fork", "true"]).status != 0:
+            self.skipTest("no pid namespaces here")
+        outer = self.program("unshare", "--pid", "--fork", "--kill-child", "python3", "-c", ALLOCATES)
+        with open(f"/proc/{outer.pid}/task/{outer.pid}/children") as children:
+            process = SimpleNamespace(pid=int(children.read()))
+        tool = self.attach(process)
+        self.assertEqual(self.allocate(outer, 30), 30)
+        done = ledger.execute([ledger.BIN, "snapshot", str(process.pid), "before"])
+        self.assertEqual(done.status, 0, done)
+        done = ledger.execute([ledger.BIN, "ps", "--json"])
+        self.assertIn(process.pid, [program["pid"] for program in json.loads(done.out)["programs"]])
+        done = ledger.execute([ledger.BIN, "attach", str(process.pid)], cwd=self.dir)
+        self.assertIn(b"it is under heapledger already", done.err)
+        done = self.detach(process)
+        self.assertEqual((done.status, done.err), (0, b"heapledger: wrote %s\n" % os.fsencode(os.path.realpath(self.path("out.hlp")))))
+        self.assertEqual(self.finish(tool)[0], 0)
+        r = self.assert_counted(30)
+        self.assertEqual((r["process"]["pid"], [m["name"] for m in r["markers"]]), (1, ["before"]))
+        self.assert_goes_on(outer, 30)
+
 
 class Refusals(Attached):
     def refused(self, *words, status=125):
@@ -286,6 +309,14 @@ class Refusals(Attached):
         done = ledger.execute([*AS_NOBODY, ledger.BIN, "attach", str(process.pid)], cwd="/")
         self.assertEqual(done.status, 125)
         self.assertIn(b"belongs to another user; be that user, or root: sudo heapledger attach %d\n" % process.pid, done.err)
+
+    def test_own_limits(self):
+        for limit, words in (("--fsize=102400", "its files are limited to 100 KiB (ulimit -f), and the books of a program need 8192 KiB"),
+                             ("--as=67108864", "its address space is limited to 65536 KiB (ulimit -v), and a program with books needs ")):
+            process = self.program("prlimit", limit, "python3", "-c", ALLOCATES)
+            done = self.refused("attach", str(process.pid))
+            self.assertIn(words, done)
+            self.assert_goes_on(process, 0)
 
     def test_output_that_exists(self):
         process = self.program()

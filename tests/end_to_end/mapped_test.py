@@ -89,7 +89,7 @@ class Mapped(ledger.Case):
         r = self.checked("kinds").report
         page = mmap.PAGESIZE
         self.assertEqual(sorted((s["kind"], s["calls"], s["live_bytes"]) for s in r["mapped"]["stacks"]),
-                         [("anonymous", 1, page), ("file", 2, 7 * page), ("shared", 1, 2 * page)])
+                         [("anonymous", 1, page), ("file", 2, 7 * page), ("shared", 1, page), ("shared", 1, 2 * page)])
 
     def test_handlers(self):
         done = self.checked("handlers")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 
@@ -129,16 +130,17 @@ class Markers(Stepping):
         self.command("mark", pid, "grown")
         self.command("snapshot", pid)
         self.step(process)
-        self.command("snapshot", "-q", pid, "after")
+        self.command("snapshot", "-q", pid, "af@ter")
         self.end(process)
         r = ledger.report(file)
-        self.assertEqual(names(r)[:2] + names(r)[3:], ["before", "grown", "after"])
+        self.assertEqual(names(r)[:2] + names(r)[3:], ["before", "grown", "af@ter"])
         self.assertEqual([m["live_bytes"] for m in r["markers"]], [6400, 32000, 32000, 19200])
         grown = self.between(file, "--since", "before", "--until", names(r)[2])
         self.assertEqual({n: s["live_bytes"] for n, s in sites(grown).items()}, {"cache_grows": 25600})
-        after = self.between(file, "--since", "before", "--until", "after")
+        after = self.between(file, "--since", "before", "--until", "af@ter")
         self.assertEqual(sites(after)["request_churns"]["temporaries"], 1000)
         self.assertEqual(after["totals"]["live_bytes"], 12800)
+        self.assertEqual(ledger.report(file + "@af@ter")["totals"]["live_bytes"], 19200)
 
     def test_by_command_without_the_tool(self):
         file = self.path("bare.hlp")
@@ -165,6 +167,18 @@ class Markers(Stepping):
         self.step(process)
         self.end(process)
         self.assertEqual([m["live_bytes"] for m in ledger.report(file)["markers"]], [6400, 32000])
+
+    def test_without_memory_for_a_snapshot(self):
+        """It is a mark then, and what lives is known all the same."""
+        process, file = self.start("steps", "--snapshot-signal", "USR1")
+        pid = self.program_of(process)
+        resource.prlimit(pid, resource.RLIMIT_AS, (1, 1))
+        os.kill(pid, signal.SIGUSR1)
+        self.end(process)
+        r = ledger.report(file)
+        marker, = r["markers"]
+        self.assertEqual((marker["live_bytes"], marker["live_blocks"], marker.get("snapshot", False)), (6400, 100, False))
+        self.assertEqual(r["profiler"]["losses"]["snapshots_full"], 1)
 
     def test_no_signal_handler_unless_asked_for(self):
         for options in ([], ["--snapshot-signal", "USR2"]):

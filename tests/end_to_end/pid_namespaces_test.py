@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import os
 
 import ledger
 
@@ -57,6 +58,14 @@ class PidNamespaces(ledger.Case):
         self.assertEqual([m["name"] for m in ledger.report(self.path("perl.hlp"))["markers"]], ["here"])
         done = ledger.execute([ledger.BIN, "leaks", "--json", self.path("perl.hlp")])
         self.assertNotIn("broke off", json.loads(done.out).get("obstacle", ""), done)
+
+    def test_leak_watch(self):
+        done = self.profile(["unshare", "--pid", "--fork", "perl", "-e", "print join '', map { chr 97 + $_ % 7 } 1 .. 3_000_000"], "--leaks")
+        self.assertEqual(done.status, 0, done)
+        file, = [path for path in done.files if os.path.basename(path).startswith("perl.")]
+        done = ledger.execute([ledger.BIN, "leaks", file])
+        self.assertEqual(done.status, 0, done)
+        self.assertNotIn(b"broke off", done.out)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ struct kept {
 
 test::books ledgers[most_times][worker_count];
 std::vector<kept> of_attached[worker_count], of_detached[worker_count];
+std::vector<void*> of_104[worker_count];  // 112 bytes with what the probe adds, which is a size class of jemalloc
 std::size_t inherited[worker_count], inherited_bytes[worker_count];
 pthread_barrier_t barrier;
 unsigned times;
@@ -67,10 +68,23 @@ static void work_attached(unsigned who, test::books& mine) {
     p = site_kept(mine, bytes);
     test::fill(p, bytes, who);
     of_attached[who].push_back({p, bytes});
+    of_104[who].push_back(site_kept(mine, 104));
   }
 }
 
+// A block that nobody saw may lie where one of the probe's did, with what it had added still there.
+static void take_their_places(unsigned who) {
+  for (void* each : of_104[who]) free(each);
+  for (void*& each : of_104[who]) {
+    each = malloc(112);
+    CHECK(malloc_usable_size(each) >= 112);
+  }
+  for (void* each : of_104[who]) free(each);
+  of_104[who].clear();
+}
+
 static void work_alone(unsigned who) {
+  take_their_places(who);
   for (unsigned i = 0; i < kept_blocks; ++i) {
     void* p = malloc(bytes_of(i));
     test::fill(p, bytes_of(i), who);
@@ -106,6 +120,7 @@ int main(int count, char** arguments) {
   for (unsigned who = 0; who < worker_count; ++who) {
     of_attached[who].reserve(2 * kept_blocks);
     of_detached[who].reserve(2 * kept_blocks);
+    of_104[who].reserve(2 * kept_blocks);
   }
   pthread_barrier_init(&barrier, nullptr, worker_count + 1);
   pthread_t all[worker_count];

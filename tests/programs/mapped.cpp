@@ -214,15 +214,18 @@ void steady() {
   tell(7 * page, 0, 0);
 }
 
-// One place in code that maps all kinds.
+// One place in code that maps all kinds; and shared memory is mapped a second time.
 void kinds() {
   const int file = memfd_create("mapped", 0);
   expect(ftruncate(file, 3 * page) == 0, "ftruncate");
   const int flags[] = {MAP_PRIVATE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS, MAP_PRIVATE, MAP_SHARED};
-  for (int which = 0; which < 4; ++which)
-    expect(mmap(nullptr, (1 + static_cast<std::size_t>(which)) * page, PROT_READ, flags[which], which < 2 ? -1 : file,
-                0) != MAP_FAILED,
-           "mmap");
+  void* at[4];
+  for (int which = 0; which < 4; ++which) {
+    at[which] =
+        mmap(nullptr, (1 + static_cast<std::size_t>(which)) * page, PROT_READ, flags[which], which < 2 ? -1 : file, 0);
+    expect(at[which] != MAP_FAILED, "mmap");
+  }
+  expect(map_c(at[1], 0, page, MREMAP_MAYMOVE) != MAP_FAILED, "mremap that keeps the old");
 }
 
 // Does what it is told: a letter and a number of bytes each line.

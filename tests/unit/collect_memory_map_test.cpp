@@ -204,8 +204,11 @@ TEST_F(memory_map_test, pages_tell_ranges_of_one_mapping_apart) {
   for (const int at : {0, 1, 2, 32, 40}) memory[at * page] = 1;
   const auto start = reinterpret_cast<std::uint64_t>(memory);
   resident_pages pages(::getpid());
-  EXPECT_EQ(pages.bytes_in(start, start + 64 * page), 5 * page);
-  EXPECT_EQ(pages.bytes_in(start + 2 * page, start + 40 * page), 2 * page);
+  const auto resident = [&](std::uint64_t from, std::uint64_t to) {
+    return pages.bytes_in(start + from * page, start + to * page).value().resident;
+  };
+  EXPECT_EQ(resident(0, 64), 5 * page);
+  EXPECT_EQ(resident(2, 40), 2 * page);
   mapped_by_program mapped{{{start, start + 32 * page, 0}, {start + 32 * page, start + 64 * page, 1}}, &pages, {}};
   mapped.residency.resize(2);
   sort_mappings(read_proc_file("/proc/self/smaps", 16 << 20), segment_, {}, &mapped);
@@ -213,6 +216,25 @@ TEST_F(memory_map_test, pages_tell_ranges_of_one_mapping_apart) {
   EXPECT_EQ(mapped.residency[1].now, 2 * page);
   EXPECT_FALSE(pages.bytes_in(0, std::uint64_t{1} << 47)) << "takes too long";
   ::munmap(memory, 64 * page);
+}
+
+// The kernel shows the one page of zeros there, in every process.
+TEST_F(memory_map_test, pages_that_were_only_read_are_not_resident) {
+  constexpr std::size_t page = 4096;
+  auto* const memory = static_cast<volatile char*>(
+      ::mmap(nullptr, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  ::madvise(const_cast<char*>(memory), 64 * page, MADV_NOHUGEPAGE);
+  for (std::size_t at = 0; at < 32; ++at) EXPECT_EQ(memory[at * page], 0);
+  for (std::size_t at = 32; at < 64; ++at) memory[at * page] = 1;
+  const auto start = reinterpret_cast<std::uint64_t>(memory);
+  resident_pages pages(::getpid());
+  mapped_by_program mapped{{{start, start + 32 * page, 0}, {start + 32 * page, start + 64 * page, 1}}, &pages, {}};
+  mapped.residency.resize(2);
+  sort_mappings(read_proc_file("/proc/self/smaps", 16 << 20), segment_, {}, &mapped);
+  EXPECT_EQ(mapped.residency[0].now, 0);
+  EXPECT_EQ(mapped.residency[1].now, 32 * page);
+  ::munmap(const_cast<char*>(memory), 64 * page);
 }
 
 TEST_F(memory_map_test, reads_what_this_kernel_writes) {

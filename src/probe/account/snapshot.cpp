@@ -105,19 +105,6 @@ class all_accounts {
   wire::account_counters* sums_;
 };
 
-void take_snapshot(wire::marker& to) {
-  all_accounts accounts;
-  if (!accounts) return count_loss(wire::loss::snapshots_full);
-  accounts.add_up();
-  accounts.total(to);
-  std::uint32_t& used = segment.header->snapshot_bytes;
-  const std::uint32_t end = accounts.write(used);
-  if (end == 0) return count_loss(wire::loss::snapshots_full);
-  to.snapshot_offset = used;
-  to.snapshot_bytes = end - used;
-  __atomic_store_n(&used, end, __ATOMIC_RELEASE);
-}
-
 void take_totals(wire::marker& to) {
   const std::uint32_t threads = __atomic_load_n(&segment.header->thread_count, __ATOMIC_ACQUIRE);
   for (std::uint32_t i = 0; i < threads; ++i) {
@@ -127,6 +114,22 @@ void take_totals(wire::marker& to) {
     to.live_blocks += static_cast<std::int64_t>(one.allocations - one.frees);
     to.live_bytes += static_cast<std::int64_t>(one.allocated_bytes - one.freed_bytes);
   }
+}
+
+void take_snapshot(wire::marker& to) {
+  all_accounts accounts;
+  if (!accounts) {
+    take_totals(to);
+    return count_loss(wire::loss::snapshots_full);
+  }
+  accounts.add_up();
+  accounts.total(to);
+  std::uint32_t& used = segment.header->snapshot_bytes;
+  const std::uint32_t end = accounts.write(used);
+  if (end == 0) return count_loss(wire::loss::snapshots_full);
+  to.snapshot_offset = used;
+  to.snapshot_bytes = end - used;
+  __atomic_store_n(&used, end, __ATOMIC_RELEASE);
 }
 
 void add_marker(const char* name, bool with_books) {

@@ -131,7 +131,7 @@ HL_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes, int 
     return mapped;
   }
   const bool counts = is_booked(caller) && (taken.first != 0 || keeps_old);
-  const std::uint32_t site = counts ? site_of(caller, kind_of(taken)) : 0;
+  const std::uint32_t site = counts ? site_of(caller, keeps_old ? kind_at(before.start) : kind_of(taken)) : 0;
   give_up(taken);
   const range now(mapped, bytes);
   if (has_books()) put_range(now.start, now.end, site);

@@ -12,6 +12,8 @@ std::size_t program_size(void* block) {
   if (is_watched(block)) return watched_usable(block);
   const std::size_t usable = usable_size(block);
   if (usable >= large_usable_bytes || usable < tag_bytes) return usable;
+  // Nothing is tagged any more, and a block may have the tag of one that was there before.
+  if (state.detached) return usable;
   const std::uint64_t word = tag_word(block, usable);
   std::size_t bytes;
   if (!tag(word, block, state.tag_key).intact(usable, bytes)) {

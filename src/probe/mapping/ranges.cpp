@@ -147,6 +147,9 @@ bool has_books() {
 bool nothing_is_mapped() {
   return __atomic_load_n(&root, __ATOMIC_RELAXED) == 0;
 }
+wire::mapping_kind kind_of_site(std::uint32_t site) {
+  return site < segment.header->mapping_site_count ? segment.mapping_sites[site].kind : wire::mapping_kind::anonymous;
+}
 bool are_of_now(taken_ranges ranges) {
   return ranges.first != 0 && has_books() && ranges.books == books_begun;
 }
@@ -170,8 +173,16 @@ taken_ranges take_ranges(std::uint64_t start, std::uint64_t end) {
 }
 
 wire::mapping_kind kind_of(taken_ranges ranges) {
-  const std::uint32_t site = are_of_now(ranges) ? at(ranges.first).site : 0;
-  return site < segment.header->mapping_site_count ? segment.mapping_sites[site].kind : wire::mapping_kind::anonymous;
+  return kind_of_site(are_of_now(ranges) ? at(ranges.first).site : 0);
+}
+
+wire::mapping_kind kind_at(std::uint64_t address) {
+  if (!has_books() || nothing_is_mapped()) return wire::mapping_kind::anonymous;
+  lock_guard held(ranges_lock);
+  std::uint32_t range = root;
+  while (range != 0 && (address < at(range).start || address >= end_of(at(range))))
+    range = address < at(range).start ? at(range).lower : at(range).higher;
+  return kind_of_site(range == 0 ? 0 : at(range).site);
 }
 
 void put_back(taken_ranges ranges) {

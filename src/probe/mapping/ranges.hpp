@@ -21,7 +21,8 @@ struct taken_ranges {
   std::uint32_t books = 0;  // of whose books they are
 };
 taken_ranges take_ranges(std::uint64_t start, std::uint64_t end);
-wire::mapping_kind kind_of(taken_ranges ranges);  // of one of them
+wire::mapping_kind kind_of(taken_ranges ranges);    // of one of them
+wire::mapping_kind kind_at(std::uint64_t address);  // anonymous where nothing that the books know is mapped
 // And what becomes of it: the kernel has refused, or not.
 void put_back(taken_ranges ranges);
 void give_up(taken_ranges ranges);

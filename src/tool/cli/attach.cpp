@@ -38,15 +38,6 @@ std::string seen_from_anywhere(const std::string& file) {
   return unknown ? file : path.string();
 }
 
-void refuse_program_of_ours(pid_t pid) {
-  const auto program = collect::find_program(pid);
-  if (!program) return;
-  const collect::segment_file segment(program->segment, collect::links::refused);
-  if (segment.header().state == wire::lifecycle::detached) return;
-  throw input_error(fmt::format("process {}", pid), "it is under heapledger already",
-                    fmt::format("heapledger top {0}, or heapledger leaks {0}", pid));
-}
-
 void check_output(const collect::output_names& names, const inject::target& process) {
   names.check({.pid = static_cast<std::uint32_t>(process.pid),
                .program = process.program,

@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 
+#include "tool/cli/run_messages.hpp"
+#include "tool/collect/process.hpp"
+#include "tool/collect/programs.hpp"
+#include "tool/collect/segment_copy.hpp"
 #include "tool/inject/quiet.hpp"
 #include "tool/profile/error.hpp"
 #include "wire/attach.hpp"
@@ -25,9 +30,42 @@ std::string lines_of(const collect::probe_settings& settings) {
   return lines;
 }
 
+// "Max file size             1048576              unlimited            bytes"
+std::uint64_t soft_limit(std::string_view limits, std::string_view name) {
+  const auto at = limits.find(name);
+  const auto value = at == std::string_view::npos ? at : limits.find_first_not_of(' ', at + name.size());
+  std::uint64_t limit = UINT64_MAX;
+  if (value != std::string_view::npos) std::from_chars(limits.data() + value, limits.data() + limits.size(), limit);
+  return limit;
+}
+
+std::string why_no_place(std::string_view limits) {
+  const auto file = soft_limit(limits, "Max file size"), addresses = soft_limit(limits, "Max address space");
+  if (file < least_file_for_books)
+    return fmt::format(
+        "its files are limited to {} KiB (ulimit -f), and the books of a program need {} KiB; start it "
+        "with a higher limit",
+        file >> 10, least_file_for_books >> 10);
+  if (addresses < least_addresses_for_books)
+    return fmt::format(
+        "its address space is limited to {} KiB (ulimit -v), and a program with books needs {} KiB; "
+        "start it with a higher limit",
+        addresses >> 10, least_addresses_for_books >> 10);
+  return "it cannot make a file for its counters; set TMPDIR to a directory that its user can write to";
+}
+
 }  // namespace
 
-std::string refusal_of(std::int32_t result) {
+void refuse_program_of_ours(pid_t pid) {
+  const auto program = collect::find_program(pid);
+  if (!program) return;
+  const collect::segment_file segment(program->segment, collect::links::refused);
+  if (segment.header().state == wire::lifecycle::detached) return;
+  throw input_error(fmt::format("process {}", pid), "it is under heapledger already",
+                    fmt::format("heapledger top {0}, or heapledger leaks {0}", pid));
+}
+
+std::string refusal_of(std::int32_t result, std::string_view limits) {
   using wire::attach_result;
   switch (static_cast<attach_result>(result)) {
     case attach_result::done:
@@ -35,7 +73,7 @@ std::string refusal_of(std::int32_t result) {
     case attach_result::already:
       return "it was under heapledger before, from its start, with a leak watch, or eight times; start it anew";
     case attach_result::no_place:
-      return "it cannot make a file for its counters; set TMPDIR to a directory that its user can write to";
+      return why_no_place(limits);
     case attach_result::foreign_loader:
       return "its loader does not look as we know it; start it with heapledger run";
     case attach_result::no_allocator:
@@ -60,7 +98,10 @@ inject::outcome begin_in(const inject::target& process, const collect::probe_set
   }
   const auto outcome =
       inject::call_in(process, {.library = library, .function = wire::attach_symbol, .argument = lines});
-  if (const auto refusal = refusal_of(outcome.result); !refusal.empty())
+  // Whoever was faster may have come to it first.
+  if (outcome.result == static_cast<std::int32_t>(wire::attach_result::already)) refuse_program_of_ours(process.pid);
+  const auto limits = collect::read_proc_file(fmt::format("/proc/{}/limits", process.pid), 1 << 14);
+  if (const auto refusal = refusal_of(outcome.result, limits); !refusal.empty())
     throw input_error(fmt::format("process {}", process.pid), refusal + "; it runs on unharmed");
   return outcome;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "tool/collect/environment.hpp"
 #include "tool/inject/inject.hpp"
@@ -17,7 +18,10 @@ inject::outcome begin_in(const inject::target& process, const collect::probe_set
 // Empty when it is done, or when the process was not attached; else why not.
 std::string end_in(pid_t pid);
 
-// What the probe's answer to `attach` means; empty: it is done.
-std::string refusal_of(std::int32_t result);
+// What the probe's answer to `attach` means; empty: it is done. `limits` is the process's in /proc.
+std::string refusal_of(std::int32_t result, std::string_view limits);
+
+// Throws input_error where somebody profiles the process already.
+void refuse_program_of_ours(pid_t pid);
 
 }  // namespace heapledger::cli

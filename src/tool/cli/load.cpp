@@ -64,19 +64,18 @@ std::uint32_t snapshot_of(const profile& p, const std::string& path, const std::
                                   : "there are" + known);
 }
 
-std::optional<std::size_t> snapshot_separator(const std::string& path) {
+std::optional<snapshot_path> split_snapshot(const std::string& path) {
   if (::access(path.c_str(), F_OK) == 0) return {};
   for (auto at = path.rfind('@'); at != std::string::npos && at != 0; at = path.rfind('@', at - 1))
-    if (const auto before = path.substr(0, at); ::access(before.c_str(), F_OK) == 0 || names_process(before)) return at;
+    if (auto file = path.substr(0, at); ::access(file.c_str(), F_OK) == 0 || names_process(file)) return {{file, path.substr(at + 1)}};
   return {};
 }
 
 profile load_profile(const std::string& path, const std::vector<std::string>& debug_paths) {
-  const auto at = snapshot_separator(path);
-  if (!at) return load_file(path, debug_paths);
-  const auto file = path.substr(0, *at);
-  const auto whole = load_file(file, debug_paths);
-  return analyse::profile_at(whole, snapshot_of(whole, file, path.substr(*at + 1)));
+  const auto split = split_snapshot(path);
+  if (!split) return load_file(path, debug_paths);
+  const auto whole = load_file(split->file, debug_paths);
+  return analyse::profile_at(whole, snapshot_of(whole, split->file, split->name));
 }
 
 }  // namespace heapledger::cli

@@ -2,7 +2,6 @@
 // of one that runs; and with @NAME behind it, the profile as it was at a snapshot.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,13 +10,15 @@
 
 namespace heapledger::cli {
 
-// Where FILE, or PID, ends in what the user gave for FILE@SNAPSHOT: names of either may have an @. Nothing where it is a file's
-// name.
-std::optional<std::size_t> snapshot_separator(const std::string& path);
-
 // Symbols are looked up where the file has none, and again when debug paths are given. Throws what names the file, says
 // what is wrong with it and what to do, in one line.
 profile load_profile(const std::string& path, const std::vector<std::string>& debug_paths);
+
+// FILE@NAME, where FILE is there or a pid; NAME may have an @ of its own. Nothing where the whole is a file.
+struct snapshot_path {
+  std::string file, name;
+};
+std::optional<snapshot_path> split_snapshot(const std::string& path);
 
 // Index into markers. Throws input_error, and names the snapshots there are.
 std::uint32_t snapshot_of(const profile& p, const std::string& path, const std::string& name);

@@ -27,9 +27,11 @@ output_file::output_file(const std::string& path, bool overwrite, std::initializ
     if (stream_ == nullptr) throw_cannot_write(path, errno);
     return;
   }
-  for (const auto& input : inputs)
-    if (is_same_file(path, input.substr(0, snapshot_separator(input).value_or(std::string::npos))))
+  for (const auto& input : inputs) {
+    const auto split = split_snapshot(input);
+    if (is_same_file(path, split ? split->file : input))
       throw input_error(path, "is the profile that is read", "choose another name with -o");
+  }
   if (target.kind == target_kind::file && !overwrite) refuse_existing();
   file_ = std::make_unique<new_file>(overwrite ? target.path : path);
 }

@@ -52,10 +52,9 @@ class json_out {
 
 profile between(profile whole, const report_options& options) {
   if (options.since.empty()) return whole;
-  if (const auto at = snapshot_separator(options.file))
+  if (const auto split = split_snapshot(options.file))
     throw usage_error(fmt::format("--since needs the whole profile; type: heapledger report --since {} --until {} {}",
-                                  shell_word(options.since), shell_word(options.file.substr(*at + 1)),
-                                  shell_file(options.file.substr(0, *at))));
+                                  shell_word(options.since), shell_word(split->name), shell_file(split->file)));
   const auto since = snapshot_of(whole, options.file, options.since);
   if (options.until.empty()) return analyse::profile_between(whole, since, {});
   const auto until = snapshot_of(whole, options.file, options.until);

@@ -32,15 +32,14 @@ struct refusal {
   std::string words;
 };
 
-// The least that the probe can do with. The kernel ends who makes a file larger than it may be.
+// The kernel ends who makes a file larger than it may be.
 std::optional<refusal> check_file_sizes() {
-  constexpr rlim_t least_bytes = 8 << 20;
   rlimit limit{};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= least_bytes) return {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= least_file_for_books) return {};
   return refusal{exit_failure,
                  fmt::format("files are limited to {} KiB (ulimit -f), and the books of a program need {} KiB: "
                              "raise the limit",
-                             limit.rlim_cur >> 10, least_bytes >> 10)};
+                             limit.rlim_cur >> 10, least_file_for_books >> 10)};
 }
 
 std::optional<refusal> check(const run_options& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "tool/collect/silent_processes.hpp"
 
 namespace heapledger::cli {
+
+// What a program must be allowed for the probe to keep books in it, which takes a sixteenth of the addresses.
+inline constexpr std::uint64_t least_file_for_books = 8 << 20, least_addresses_for_books = 96 << 20;
 
 void say(const std::string& line);  // "heapledger: LINE", control characters made visible
 

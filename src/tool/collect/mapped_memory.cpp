@@ -80,24 +80,28 @@ resident_pages::resident_pages(pid_t pid)
     : pages_(::open(fmt::format("/proc/{}/pagemap", thread_with_memory(pid)).c_str(), O_RDONLY | O_CLOEXEC)),
       pages_left_(pages_per_look) {}
 
-std::optional<std::int64_t> resident_pages::bytes_in(std::uint64_t start, std::uint64_t end) {
+std::optional<present_bytes> resident_pages::bytes_in(std::uint64_t start, std::uint64_t end) {
   constexpr std::uint64_t is_present = std::uint64_t{1} << 63;
+  constexpr std::uint64_t is_of_file = std::uint64_t{1} << 61, is_mapped_here_alone = std::uint64_t{1} << 56;
   std::array<std::uint64_t, 8192> entries;
   const std::uint64_t pages = (end - start) / page_bytes;
   if (pages > pages_left_) return std::nullopt;
   pages_left_ -= pages;
-  std::int64_t present = 0;
+  present_bytes present;
   for (std::uint64_t at = start / page_bytes; at < end / page_bytes;) {
     const std::size_t wanted = std::min<std::uint64_t>(entries.size(), end / page_bytes - at);
     const auto got =
         ::pread(pages_.get(), entries.data(), wanted * sizeof entries[0], static_cast<off_t>(at * sizeof entries[0]));
     if (got <= 0) return std::nullopt;
     const auto read = static_cast<std::size_t>(got) / sizeof entries[0];
-    present += std::count_if(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(read),
-                             [](std::uint64_t entry) { return (entry & is_present) != 0; });
+    for (const std::uint64_t entry : std::span(entries).first(read)) {
+      if ((entry & is_present) == 0) continue;
+      const bool is_sure = (entry & (is_of_file | is_mapped_here_alone)) != 0;
+      (is_sure ? present.resident : present.perhaps) += page_bytes;
+    }
     at += read;
   }
-  return present * static_cast<std::int64_t>(page_bytes);
+  return present;
 }
 
 void add_mapped(const segment_copy& segment, std::span<const std::uint32_t> nodes, profile& to) {

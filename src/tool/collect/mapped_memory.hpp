@@ -24,12 +24,19 @@ struct mapped_range {
 // segment has none.
 std::vector<mapped_range> read_mapped_ranges(const segment_file& segment);
 
-// Which pages of a process are resident. Needs the right to look at its memory.
+// A page that is mapped elsewhere too, and is no file's, is a forked process's as well, or the one page of zeros that
+// the kernel shows where nothing was written yet, which is not resident memory of anybody.
+struct present_bytes {
+  std::int64_t resident = 0;
+  std::int64_t perhaps = 0;
+};
+
+// Which pages of a process are there. Needs the right to look at its memory.
 class resident_pages {
  public:
   explicit resident_pages(pid_t pid);
   // Nothing where it cannot be known, or would take too long.
-  std::optional<std::int64_t> bytes_in(std::uint64_t start, std::uint64_t end);
+  std::optional<present_bytes> bytes_in(std::uint64_t start, std::uint64_t end);
 
  private:
   unique_fd pages_;

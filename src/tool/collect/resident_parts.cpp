@@ -54,15 +54,29 @@ class sorter {
   std::int64_t mapped_bytes(const mapping& map, std::int64_t rss) {
     if (mapped_ == nullptr) return 0;
     const auto& ranges = mapped_->ranges;
-    auto range = std::lower_bound(ranges.begin(), ranges.end(), map.start,
-                                  [](const mapped_range& of, std::uint64_t start) { return of.end <= start; });
-    std::int64_t sum = 0;
-    for (; range != ranges.end() && range->start < map.end; ++range) {
+    const auto first = std::lower_bound(ranges.begin(), ranges.end(), map.start,
+                                        [](const mapped_range& of, std::uint64_t start) { return of.end <= start; });
+    std::vector<present_bytes> present;
+    present_bytes all;
+    for (auto range = first; range != ranges.end() && range->start < map.end; ++range) {
       const auto start = std::max(range->start, map.start), end = std::min(range->end, map.end);
-      const bool all = start == map.start && end == map.end;
-      const auto found = all ? rss : mapped_->pages->bytes_in(start, end).value_or(0);
-      const auto bytes = std::min(found, rss - sum);  // of a moment later: it may have grown meanwhile
-      if (range->site < mapped_->residency.size()) mapped_->residency[range->site].now += bytes;
+      const bool is_whole = start == map.start && end == map.end;
+      present.push_back(is_whole ? present_bytes{.resident = rss}
+                                 : mapped_->pages->bytes_in(start, end).value_or(present_bytes{}));
+      all.resident += present.back().resident;
+      all.perhaps += present.back().perhaps;
+    }
+    const auto share = [](std::int64_t part, std::int64_t whole) {
+      return whole <= part ? 1.0 : static_cast<double>(std::max<std::int64_t>(part, 0)) / static_cast<double>(whole);
+    };
+    // Of a moment later: it may have grown meanwhile.
+    const double of_resident = share(rss, all.resident), of_perhaps = share(rss - all.resident, all.perhaps);
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < present.size(); ++i) {
+      const auto bytes = static_cast<std::int64_t>(static_cast<double>(present[i].resident) * of_resident +
+                                                   static_cast<double>(present[i].perhaps) * of_perhaps);
+      const auto site = (first + static_cast<std::ptrdiff_t>(i))->site;
+      if (site < mapped_->residency.size()) mapped_->residency[site].now += bytes;
       sum += bytes;
     }
     return sum;
