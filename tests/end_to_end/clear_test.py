@@ -220,6 +220,15 @@ class Clear(ledger.Case):
         self.assertEqual((r["totals"]["allocations"], r["totals"]["allocated_bytes"]), (1, 77))
         subprocess.run([ledger.BIN, "report", self.path(files[0])], check=True, stdout=subprocess.DEVNULL)
 
+    def test_preloaded_by_a_program_of_the_run(self):
+        """As tests are under ctest (docs/budgets.md): the run's profiles hold them all the same."""
+        asked = ["env", f"LD_PRELOAD={ledger.PROBE}", "HEAPLEDGER_OUTPUT=/dev/null", ledger.program("nothing"), "77"]
+        done = self.profile(asked, "--only", "nothing")
+        self.assertEqual((done.status, done.out), (0, b""), done)
+        self.assertEqual((done.report["totals"]["allocations"], done.report["totals"]["allocated_bytes"]), (1, 77))
+        shown = [*asked[:3], "printenv", "LD_PRELOAD", "HEAPLEDGER_OUTPUT", "HEAPLEDGER_SESSION"]
+        self.assertEqual(self.profile(shown).out, b"")
+
 
 if __name__ == "__main__":
     ledger.main()

@@ -22,6 +22,15 @@ TEST(live_table, rows_that_would_look_the_same_have_the_line_in_which_they_diffe
                                                      "store < main:95", "store < run", "(no stack)"}));
 }
 
+TEST(live_table, machinery_between_the_program_s_functions_is_left_out) {
+  const heapledger::sample::sample_frame push_back = {"std::vector<order>::push_back",
+                                                      "/usr/include/c++/12/bits/stl_vector.h", 9};
+  profile_builder builder;
+  builder.stack({{"order::order", "a.cpp", 7}, push_back, {"serve", "a.cpp", 80}}, {});
+  builder.stack({push_back}, {});
+  EXPECT_EQ(where_texts(builder.build(), 80), (texts{"order::order < serve", "std::vector<order>::push_back"}));
+}
+
 TEST(live_table, a_line_that_is_not_known_is_left_out) {
   profile_builder builder;
   builder.stack({{"load", "a.cpp", 7}, {"main", "a.cpp", 90}}, {});

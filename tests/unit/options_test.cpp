@@ -299,6 +299,15 @@ TEST(commands, unknown_ones_get_a_suggestion) {
   EXPECT_SAYS(refusal({"report", "--two\nlines"}), "--two\\x0alines");
 }
 
+TEST(commands, words_of_other_profilers_get_ours) {
+  EXPECT_SAYS(refusal({"record", "ls"}), "unknown command 'record'; type: heapledger run -- PROGRAM");
+  EXPECT_SAYS(refusal({"flamegraph", "a.hlp"}), "type: heapledger html PROFILE");
+  EXPECT_SAYS(refusal({"--analyze", "a.hlp"}), "unknown option '--analyze'; type: heapledger html PROFILE");
+  EXPECT_SAYS(refusal({"run", "-p", "1"}), "heapledger run: unknown option -p; type: heapledger attach PID");
+  EXPECT_SAYS(refusal({"run", "--leak-check=full", "ls"}), "type: heapledger run --leaks -- PROGRAM");
+  EXPECT_SAYS(refusal({"report", "-n", "3", "a.hlp"}), "type: heapledger report --top N PROFILE");
+}
+
 TEST(attach_options, are_taken) {
   const auto given = parsed({"attach", "-o", "x.hlp", "--depth", "7", "--leaks", "4711", "-q"});
   const auto& options = std::get<attach_options>(given);
@@ -443,6 +452,8 @@ TEST(diff_options, two_profiles_and_limits_that_can_be_meant) {
   EXPECT_EQ(options->top, 3U);
   EXPECT_SAYS(refusal({"diff", "a.hlp"}), "type: heapledger diff OLD.hlp NEW.hlp");
   EXPECT_SAYS(refusal({"diff", "--fail-above", "much", "a", "b"}), "'much' is no limit; write [MEASURE=]AMOUNT");
+  EXPECT_SAYS(refusal({"diff", "--fail-above", "rss=5%", "a", "b"}),
+              "a measure is peak, live, allocated, allocations or temporary");
   EXPECT_SAYS(refusal({"diff", "--fail-above", "count=5k", "a", "b"}), "which has no unit");
   EXPECT_SAYS(refusal({"diff", "--by", "temporary", "--fail-above", "5MB", "a", "b"}), "which has no unit");
 }

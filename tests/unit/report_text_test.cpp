@@ -76,6 +76,35 @@ TEST(report_text, killed_server_unicode_golden) {
   expect_golden("killed_server_unicode", utc_report(sample::killed_server(), options));
 }
 
+TEST(report_text, what_is_next_is_worth_a_look) {
+  const std::string page = "  heapledger html heapledger.program.4711.hlp\n";
+  const std::string churning = utc_report(tidy_program(), plain());
+  EXPECT_NE(churning.find(page), std::string::npos) << churning;
+  EXPECT_NE(churning.find("report --by temporary "), std::string::npos);
+  profile_builder builder;
+  builder.stack({{"main", "tool.c", 77}}, booked(1000, 1000, 0, 0, 1000, 1));
+  EXPECT_NE(utc_report(builder.build(), plain()).find("report --by allocated "), std::string::npos);
+}
+
+TEST(report_text, small_places_name_the_program_s_callers) {
+  const sample::sample_frame malloc = {"malloc", "", 0, "/lib/libc.so.6"};
+  const sample::sample_frame main = {"main", "tool.c", 77};
+  profile_builder builder;
+  for (const char* large : {"a", "b", "c"})
+    builder.stack({malloc, {large, "tool.c", 1}, main}, booked(10, 1000, 0, 0, 1000));
+  const auto inside = [](const char* name) {
+    return sample::sample_frame{name, "/usr/include/c++/12/bits/stl_vector.h", 9};
+  };
+  builder.stack({malloc,
+                 {"order::order", "tool.c", 5},
+                 inside("std::construct_at<order>"),
+                 inside("std::vector<order>::push_back"),
+                 {"serve", "tool.c", 50},
+                 main},
+                booked(1, 100, 0, 0, 100));
+  EXPECT_NE(utc_report(builder.build(), plain()).find("called by serve < main\n"), std::string::npos);
+}
+
 TEST(report_text, recursion_in_full_golden) {
   auto options = plain();
   options.by = analyse::measure::live;

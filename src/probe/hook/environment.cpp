@@ -77,6 +77,13 @@ bool without_us(const char* list, char* out, std::size_t capacity) {
   return found;
 }
 
+// The folder of the session; nullptr with a bare LD_PRELOAD.
+const char* session_folder() {
+  for (std::size_t i = 0; i < hidden_count; ++i)
+    if (std::strncmp(hidden[i], session, session_length) == 0) return hidden[i] + session_length;
+  return nullptr;
+}
+
 // In another root, in a sandbox with other folders, or as a user who may not. Asked for the real user, of whom the
 // kernel asks without the privileges that a program loses when it executes another.
 bool can_reach(const char* path, int mode) {
@@ -88,10 +95,8 @@ bool can_reach(const char* path, int mode) {
 // nothing.
 bool can_load_us_and_keep_books() {
   if (!can_reach(own_path, R_OK)) return false;
-  for (std::size_t i = 0; i < hidden_count; ++i)
-    if (std::strncmp(hidden[i], session, session_length) == 0)
-      return can_reach(hidden[i] + session_length, W_OK | X_OK);
-  return true;
+  const char* folder = session_folder();
+  return folder == nullptr || can_reach(folder, W_OK | X_OK);
 }
 
 bool has_us(const char* list) {
@@ -185,12 +190,12 @@ void start_environment(bool follow) {
 child_environment::child_environment(char* const* program)
     : program_(program), follows_(following), is_within_reach_(following && can_load_us_and_keep_books()) {
   if (!is_within_reach_) return;
+  bool has_session = session_folder() == nullptr;
   for (; program != nullptr && program[count_] != nullptr; ++count_) {
-    if (!begins_preload(program[count_])) continue;
-    program_preload_ = program[count_];
-    if (has_us(libraries())) return;
+    if (begins_preload(program[count_])) program_preload_ = program[count_];
+    has_session = has_session || std::strncmp(program[count_], session, session_length) == 0;
   }
-  own_ = false;
+  own_ = has_session && has_us(libraries());  // the program may preload us itself, as tests do under ctest
 }
 
 const char* child_environment::libraries() const {

@@ -36,6 +36,18 @@ bool may_be_code(std::uint64_t address, std::uint64_t from) {
   return follows_call(address) || (address - from + code_cache_bytes < 2 * code_cache_bytes && readable(address));
 }
 
+// Code without tables that gives up its frame and returns: add $n, %rsp; ret. As the trampolines that Python makes for
+// perf, one for each function, which leave rbp alone.
+rule rule_by_return(std::uint64_t pc) {
+  constexpr unsigned bytes = 5;
+  if (!readable(pc) || !readable(pc + bytes - 1)) return rule_kind::unknown;
+  const auto* const code = reinterpret_cast<const std::uint8_t*>(pc);
+  const unsigned frame = code[3];
+  const bool returns = code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4 && code[4] == 0xc3;
+  if (!returns || frame >= 0x80 || frame % 8 != 0) return rule_kind::unknown;
+  return rule(rule_kind::from_rsp, frame / 8 + 1);
+}
+
 bool begins_with_rbp(rule how) {
   return how.kind() == rule_kind::from_rbp || how.kind() == rule_kind::through_rbp || how.kind() == rule_kind::complex;
 }
@@ -72,7 +84,8 @@ void stack_walk::end_at_root(progress& walk) {
 // False: the walk is at its end.
 bool stack_walk::odd_step(progress& walk, const frame_state& caller) {
   if (!make_room(walk)) return false;
-  const rule how = frame_pointers_ ? rule(rule_kind::unknown) : rules.find(walk.state.pc);
+  rule how = frame_pointers_ ? rule(rule_kind::unknown) : rules.find(walk.state.pc);
+  if (guesses_ && how.kind() == rule_kind::unknown) how = rule_by_return(walk.state.pc);
   const bool by_frame_pointer = frame_pointers_ || (guesses_ && how.kind() == rule_kind::unknown);
   const step_end end = by_frame_pointer ? step_by_frame_pointer(walk) : step_by_rule(how, walk);
   if (end == step_end::stepped) return true;

@@ -7,6 +7,7 @@
 
 #include "tool/cli/help.hpp"
 #include "tool/cli/help_page.hpp"
+#include "tool/cli/peers_words.hpp"
 #include "tool/cli/suggest.hpp"
 #include "tool/cli/values.hpp"
 
@@ -85,6 +86,8 @@ void command_line::parse(words given) {
 void command_line::refuse(const std::string& word) const {
   if (!is_option(word)) throw usage_error(fmt::format("'{}' is one argument too many", word));
   const std::string option = word.starts_with("--") ? word.substr(0, word.find('=')) : word;
+  if (const auto typed = peers_word(name_, option); !typed.empty())
+    throw usage_error(fmt::format("unknown option {}; type: {}", option, typed));
   const std::string meant = nearest(option, option_names());
   throw usage_error(fmt::format(
       "unknown option {}; {}", option,

@@ -7,6 +7,7 @@
 #include "tool/cli/command_line.hpp"
 #include "tool/cli/help.hpp"
 #include "tool/cli/options_of.hpp"
+#include "tool/cli/peers_words.hpp"
 #include "tool/cli/run_messages.hpp"
 #include "tool/cli/suggest.hpp"
 #include "tool/cli/values.hpp"
@@ -28,12 +29,17 @@ std::string what_to_type(const std::string& word) {
          shell_word(word);
 }
 
-spoken refuse_command(const std::string& word) {
+std::string advice(const std::string& word) {
+  if (const auto typed = peers_word({}, word); !typed.empty()) return fmt::format("type: {}", typed);
   words known = {"--help", "--version"};
   for (const auto& command : commands()) known.push_back(command.name);
   const std::string meant = nearest(word, known);
-  const auto answer = fmt::format("unknown {} '{}'; {}", word.starts_with("-") ? "option" : "command", word,
-                                  meant.empty() ? what_to_type(word) : fmt::format("did you mean {}?", meant));
+  return meant.empty() ? what_to_type(word) : fmt::format("did you mean {}?", meant);
+}
+
+spoken refuse_command(const std::string& word) {
+  const auto answer =
+      fmt::format("unknown {} '{}'; {}", word.starts_with("-") ? "option" : "command", word, advice(word));
   return {"heapledger: " + printable(answer) + "\n", exit_usage};
 }
 

@@ -12,9 +12,11 @@ namespace {
 void check_limit(const std::string& text, const std::string& by) {
   const auto gate = diff::parse_gate(text);
   if (!gate) {
-    throw usage_error(fmt::format(
-        "--fail-above: '{}' is no limit; write [MEASURE=]AMOUNT, as 5%, 64KiB, peak=2.5%, live=0 or allocations=1000",
-        text));
+    throw usage_error(
+        fmt::format("--fail-above: '{}' is no limit; write [MEASURE=]AMOUNT, as 5%, 64KiB, peak=2.5%, live=0 or "
+                    "allocations=1000; a "
+                    "measure is peak, live, allocated, allocations or temporary",
+                    text));
   }
   const auto measure = gate->by.value_or(analyse::parse_measure(by).value_or(analyse::measure::peak));
   const bool counts = measure == analyse::measure::count || measure == analyse::measure::temporary;

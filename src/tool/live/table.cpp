@@ -53,9 +53,11 @@ where where_of(const profile& p, analyse::machinery& machinery, const stack_entr
         (result.scope.empty() ? "[" : " / ") + report::cut_right(report::terminal_text(name), longest_function);
   if (!result.scope.empty()) result.scope += "] ";
   const bool only_rust = visible.begin < visible.end && machinery.is_rust(frames[visible.begin]);
+  const bool only_wrappers = visible.begin < visible.end && machinery.is_wrapper(frames[visible.begin]);
   std::size_t used = report::columns(result.scope);
   for (std::size_t i = visible.begin; i < visible.end && used < width; ++i) {
     if (machinery.is_rust(frames[i]) && !only_rust) continue;
+    if (machinery.is_wrapper(frames[i]) && !only_wrappers) continue;
     result.frames.push_back({report::frame_name(p, frames[i], longest_function), analyse::line_number(p, frames[i])});
     used += report::columns(result.frames.back().name) + 3;
   }

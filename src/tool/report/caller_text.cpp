@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "tool/report/frame_text.hpp"
 #include "tool/report/printable.hpp"
@@ -102,13 +103,20 @@ void write_callers(page& page, const profile& p, const analyse::caller_tree& tre
   caller_writer(page, p, tree, options).write_outward(0, std::string(margin), 0);
 }
 
-void write_callers_briefly(page& page, const profile& p, const analyse::caller_tree& tree, std::string_view margin) {
+void write_callers_briefly(page& page, const profile& p, const analyse::caller_tree& tree,
+                           analyse::machinery& machinery, std::string_view margin) {
   constexpr std::size_t name_width = 28;
-  std::string line;
-  std::uint32_t node = 0;
-  while (!tree.nodes[node].children.empty()) {
+  std::vector<analyse::frame_ref> callers;
+  for (std::uint32_t node = 0; !tree.nodes[node].children.empty();) {
     node = tree.nodes[node].children.front();
-    const std::string next = frame_name(p, tree.nodes[node].frame, name_width);
+    callers.push_back(tree.nodes[node].frame);
+  }
+  // A line is short: what a container does between two functions of the program would fill it.
+  const auto is_machinery = [&](const analyse::frame_ref& frame) { return machinery.is_wrapper(frame); };
+  if (!std::all_of(callers.begin(), callers.end(), is_machinery)) std::erase_if(callers, is_machinery);
+  std::string line;
+  for (const analyse::frame_ref& caller : callers) {
+    const std::string next = frame_name(p, caller, name_width);
     const std::string separator = line.empty() ? "  called by " : " < ";
     if (columns(margin) + columns(line) + columns(separator) + columns(next) + 6 > page.width()) {
       line += " < ...";

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "tool/analyse/caller_tree.hpp"
+#include "tool/analyse/machinery.hpp"
 #include "tool/report/page.hpp"
 
 namespace heapledger::report {
@@ -19,7 +20,8 @@ struct caller_text_options {
 void write_callers(page& page, const profile& p, const analyse::caller_tree& tree, const caller_text_options& options,
                    std::string_view margin);
 
-// One line: "called by a < b < c", along the largest way.
-void write_callers_briefly(page& page, const profile& p, const analyse::caller_tree& tree, std::string_view margin);
+// One line: "called by a < b < c", along the largest way, without machinery.
+void write_callers_briefly(page& page, const profile& p, const analyse::caller_tree& tree,
+                           analyse::machinery& machinery, std::string_view margin);
 
 }  // namespace heapledger::report

@@ -141,7 +141,7 @@ void write_sites(page& page, site_list& list, const site_section_options& option
     if (in_full) {
       write_callers(page, p, tree, {options.by, total, options.aside ? 1U : 2U, hints_at_depth}, margin);
     } else {
-      write_callers_briefly(page, p, tree, margin);
+      write_callers_briefly(page, p, tree, list.machinery(), margin);
     }
   }
   if (shown < order.size()) {

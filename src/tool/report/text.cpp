@@ -175,7 +175,13 @@ void write_next(page& page, const profile& p, const text_options& options) {
     page.command("heapledger run -- ...");
     page.line("      the same run with stacks: where the memory is, and who allocates", tone::faint);
   } else {
-    page.command(fmt::format("heapledger report --by temporary {}", same));
+    if (!p.window) {
+      page.command(fmt::format("heapledger html {}", file));
+      page.line("      the same, and every stack, as a page for a browser: flame graph, search", tone::faint);
+    }
+    const counters& totals = p.totals();
+    const bool has_temporaries = totals.temporaries > 0 && totals.temporaries >= totals.allocations / 100;
+    page.command(fmt::format("heapledger report --by {} {}", has_temporaries ? "temporary" : "allocated", same));
     page.line(fmt::format("      the same by another measure: {}",
                           p.window ? "live allocated count temporary" : "live peak allocated count temporary"),
               tone::faint);
