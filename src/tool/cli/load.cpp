@@ -67,7 +67,8 @@ std::uint32_t snapshot_of(const profile& p, const std::string& path, const std::
 std::optional<snapshot_path> split_snapshot(const std::string& path) {
   if (::access(path.c_str(), F_OK) == 0) return {};
   for (auto at = path.rfind('@'); at != std::string::npos && at != 0; at = path.rfind('@', at - 1))
-    if (auto file = path.substr(0, at); ::access(file.c_str(), F_OK) == 0 || names_process(file)) return {{file, path.substr(at + 1)}};
+    if (auto file = path.substr(0, at); ::access(file.c_str(), F_OK) == 0 || names_process(file))
+      return {{file, path.substr(at + 1)}};
   return {};
 }
 
