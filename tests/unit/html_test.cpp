@@ -56,5 +56,12 @@ TEST(html_data, holds_the_totals_of_the_report) {
   EXPECT_NE(data.find("\"peak_bytes\":" + std::to_string(p.totals().peak_bytes) + ","), std::string::npos);
 }
 
+TEST(html_data, says_what_the_report_says_where_nothing_was_seen) {
+  profile p = full_profile();
+  EXPECT_EQ(page_data(p).find("Not one allocation"), std::string::npos);
+  p.stacks.clear();
+  EXPECT_NE(page_data(p).find("\"losses\":[\"Not one allocation was seen."), std::string::npos);
+}
+
 }  // namespace
 }  // namespace heapledger::html
