@@ -18,6 +18,7 @@
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/troubles.hpp"
+#include "tool/report/units.hpp"
 
 namespace heapledger::html {
 namespace {
@@ -32,11 +33,11 @@ std::string symbol_lines(const profile& p) {
   std::vector<std::string> lines;
   for (const auto& gap : analyse::symbol_gaps(p)) {
     const module_info& module = p.modules[gap.module];
-    lines.push_back(
-        fmt::format("{}: {} of {} places without {}{}", report::terminal_text(report::file_part(module.path)),
-                    gap.without_name != 0 ? gap.without_name : gap.without_line, gap.places,
-                    gap.without_name != 0 ? "a function name" : "file and line",
-                    module.symbol_advice.empty() ? "" : "; " + report::terminal_text(module.symbol_advice)));
+    lines.push_back(fmt::format(
+        "{}: {} of {} without {}{}", report::terminal_text(report::file_part(module.path)),
+        report::count_text(gap.without_name != 0 ? gap.without_name : gap.without_line),
+        report::counted(gap.places, "place", "places"), gap.without_name != 0 ? "a function name" : "file and line",
+        module.symbol_advice.empty() ? "" : "; " + report::terminal_text(module.symbol_advice)));
   }
   return text_list(lines);
 }
