@@ -56,5 +56,24 @@ TEST(html_data, holds_the_totals_of_the_report) {
   EXPECT_NE(data.find("\"peak_bytes\":" + std::to_string(p.totals().peak_bytes) + ","), std::string::npos);
 }
 
+TEST(html_data, counts_places_without_names_as_the_report_does) {
+  sample::profile_builder builder;
+  builder.stack({{"", "", 0, "/bin/one"}}, sample::booked(1, 1, 0, 0, 1));
+  builder.stack({{"", "", 0, "/bin/many"}}, sample::booked(1, 1, 0, 0, 1));
+  profile& p = builder.edit();
+  const location nameless = p.locations.back();
+  p.locations.resize(p.locations.size() + 1233, nameless);
+  const std::string data = page_data(p);
+  EXPECT_NE(data.find("one: 1 of 1 place without a function name"), std::string::npos);
+  EXPECT_NE(data.find("many: 1,234 of 1,234 places without a function name"), std::string::npos);
+}
+
+TEST(html_data, says_what_the_report_says_where_nothing_was_seen) {
+  profile p = full_profile();
+  EXPECT_EQ(page_data(p).find("Not one allocation"), std::string::npos);
+  p.stacks.clear();
+  EXPECT_NE(page_data(p).find("\"losses\":[\"Not one allocation was seen."), std::string::npos);
+}
+
 }  // namespace
 }  // namespace heapledger::html

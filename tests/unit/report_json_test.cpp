@@ -102,19 +102,23 @@ TEST(report_json, what_does_not_apply_is_absent) {
 }
 
 TEST(report_json, what_is_left_out_and_what_is_shown_add_up) {
-  const profile p = sample::killed_server();
+  profile p = sample::killed_server();
+  p.stacks[0].count.reallocations = 3;
   std::vector<bool> left_out(p.stacks.size());
   for (std::size_t i = 0; i < left_out.size(); i += 2) left_out[i] = true;
   const json report = parsed(p, {.left_out = left_out});
   EXPECT_EQ(report["totals"], parsed(p)["totals"]);
   EXPECT_EQ(report["left_out"]["stacks"].get<std::size_t>() + report["stacks"].size(), p.stacks.size());
-  for (const char* key : {"allocations", "frees", "temporaries", "allocated_bytes", "freed_bytes", "live_bytes"}) {
+  for (const char* key : {"allocations", "frees", "temporaries", "reallocations", "allocated_bytes", "freed_bytes",
+                          "live_blocks", "live_bytes", "peak_bytes"}) {
     std::int64_t sum = report["left_out"][key].get<std::int64_t>();
     for (const auto& stack : report["stacks"]) sum += stack[key].get<std::int64_t>();
     EXPECT_EQ(sum, report["totals"][key].get<std::int64_t>()) << key;
   }
   EXPECT_EQ(parsed(p, {.top = 1, .left_out = left_out})["stacks"].size(), 1U);
   EXPECT_FALSE(parsed(p).contains("left_out"));
+  p.window.emplace();
+  EXPECT_FALSE(parsed(p, {.left_out = left_out})["left_out"].contains("peak_bytes"));
 }
 
 TEST(report_json, frames_beyond_the_depth_are_counted) {

@@ -128,7 +128,8 @@ TEST(report_text, stacks_that_are_left_out_are_told) {
   options.left_out = {true, false};
   options.left_out_by = "--ignore read_line";
   std::string text = utc_report(tidy_program(), options);
-  EXPECT_NE(text.find("without 1,000 in 1 stack, left out by --ignore read_line; shares are of all"), std::string::npos)
+  EXPECT_NE(text.find("without 1,000 allocations in 1 stack, left out by --ignore read_line; shares are of all"),
+            std::string::npos)
       << text;
   EXPECT_EQ(text.find("tool.c:31"), std::string::npos) << text;
   EXPECT_NE(text.find("tool.c:12"), std::string::npos) << text;

@@ -212,6 +212,14 @@ async function stackIsCopied() {
   assert.equal(copied === "" ? 0 : copied.split("\n").length, stack.frames.length + stack.scope.length);
 }
 
+async function nothingIsSaid() {
+  await page.click("[data-view=overview]");
+  assert.match(await page.textContent(".warnings"), /Not one allocation was seen/);
+  await page.click("[data-view=flame]");
+  assert.equal(await page.textContent("main .empty:not([hidden])"), "Nothing by this measure.");
+  assert.equal(await page.isVisible("main .flame"), false);
+}
+
 async function nothingWasInjected() {
   const found = await page.evaluate(() => ({
     images: document.images.length, scripts: document.scripts.length, title: document.title, links: document.querySelectorAll("[onerror],iframe,object,embed").length,
@@ -249,6 +257,7 @@ try {
 
 async function onePageOfOneProfile() {
   await stacksAreTheReports();
+  if (report.stacks.length === 0) return nothingIsSaid();
   await functionsAddUp();
   await flameDrawsAndZooms();
   await searchKnowsItsShare();

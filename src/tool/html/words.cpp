@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tool/analyse/groups.hpp"
@@ -16,6 +18,7 @@
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/troubles.hpp"
+#include "tool/report/units.hpp"
 
 namespace heapledger::html {
 namespace {
@@ -30,11 +33,11 @@ std::string symbol_lines(const profile& p) {
   std::vector<std::string> lines;
   for (const auto& gap : analyse::symbol_gaps(p)) {
     const module_info& module = p.modules[gap.module];
-    lines.push_back(
-        fmt::format("{}: {} of {} places without {}{}", report::terminal_text(report::file_part(module.path)),
-                    gap.without_name != 0 ? gap.without_name : gap.without_line, gap.places,
-                    gap.without_name != 0 ? "a function name" : "file and line",
-                    module.symbol_advice.empty() ? "" : "; " + report::terminal_text(module.symbol_advice)));
+    lines.push_back(fmt::format(
+        "{}: {} of {} without {}{}", report::terminal_text(report::file_part(module.path)),
+        report::count_text(gap.without_name != 0 ? gap.without_name : gap.without_line),
+        report::counted(gap.places, "place", "places"), gap.without_name != 0 ? "a function name" : "file and line",
+        module.symbol_advice.empty() ? "" : "; " + report::terminal_text(module.symbol_advice)));
   }
   return text_list(lines);
 }
@@ -45,6 +48,8 @@ std::string words(const profile& p) {
   std::vector<std::string> errors;
   for (const auto& [error, doubt] : analyse::judged_errors(p))
     errors.push_back(report::error_text(error.kind, error.count));
+  auto losses = report::loss_texts(p);
+  if (auto text = report::nothing_seen_text(p); !text.empty()) losses.insert(losses.begin(), std::move(text));
   std::vector<std::string> modules;
   for (const auto& module : p.modules) modules.push_back(report::terminal_text(module.path));
   std::vector<std::string> threads;
@@ -57,8 +62,8 @@ std::string words(const profile& p) {
       report::json_string(report::terminal_text(report::file_part(p.process.exe))),
       report::json_string(report::command_text(p.process.command, p.process.exe)),
       report::json_string(report::ending_text(p.process)), report::json_string(report::terminal_text(p.process.host)),
-      text_list(report::loss_texts(p)), text_list(errors), symbol_lines(p), text_list(modules), text_list(threads),
-      nameless.bytes, report::json_string(report::dead_end_text(p)), p.symbolized);
+      text_list(losses), text_list(errors), symbol_lines(p), text_list(modules), text_list(threads), nameless.bytes,
+      report::json_string(report::dead_end_text(p)), p.symbolized);
 }
 
 std::string small_report(profile& p) {

@@ -203,7 +203,9 @@ class json_writer {
     }
     add("\"left_out\":{{\"stacks\":{},", stacks);
     write_counts(sum);
-    add(",\"temporaries\":{},\"peak_bytes\":{}}},\n", sum.temporaries, sum.peak_bytes);
+    add(",\"temporaries\":{},\"reallocations\":{}", sum.temporaries, sum.reallocations);
+    if (!p_.window) add(",\"peak_bytes\":{}", sum.peak_bytes);
+    out_ += "},\n";
   }
 
   void write_stacks() {

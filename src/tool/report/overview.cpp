@@ -132,17 +132,6 @@ void write_totals(page& page, const profile& p) {
   if (total.reallocations != 0) row("reallocated", counted(total.reallocations, "time", "times"));
 }
 
-// What a program with an allocator of its own looks like from here.
-void write_nothing_seen(page& page, const profile& p) {
-  if (p.window || p.totals().allocations != 0 || p.process.exe.empty()) return;
-  page.blank();
-  page.paragraph(
-      fmt::format("Not one allocation was seen. Does the program bring an allocator of its own, linked into it? "
-                  "heapledger doctor {} tells.",
-                  terminal_text(shell_quoted(p.process.exe))),
-      2);
-}
-
 void write_timeline(page& page, const profile& p) {
   constexpr std::size_t margin = 2;
   if (p.timeline.size() < 3 || p.window) return;
@@ -185,12 +174,23 @@ std::string ending_text(const process_info& process) {
   return "its end was not seen";
 }
 
+std::string nothing_seen_text(const profile& p) {
+  if (p.window || p.totals().allocations != 0 || p.process.exe.empty()) return {};
+  return fmt::format(
+      "Not one allocation was seen. Does the program bring an allocator of its own, linked into it? "
+      "heapledger doctor {} tells.",
+      terminal_text(shell_quoted(p.process.exe)));
+}
+
 void write_overview(page& page, const profile& p) {
   write_process(page, p.process);
   if (p.window) write_window(page, p);
   page.blank();
   write_totals(page, p);
-  write_nothing_seen(page, p);
+  if (const auto text = nothing_seen_text(p); !text.empty()) {
+    page.blank();
+    page.paragraph(text, 2);
+  }
   write_timeline(page, p);
 }
 

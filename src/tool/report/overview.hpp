@@ -11,6 +11,9 @@ namespace heapledger::report {
 // "exited with status 0", "was killed by SIGKILL (Killed)", ...
 std::string ending_text(const process_info& process);
 
+// What a program with an allocator of its own looks like from here; empty where allocations were seen.
+std::string nothing_seen_text(const profile& p);
+
 void write_overview(page& page, const profile& p);
 
 }  // namespace heapledger::report

@@ -108,11 +108,14 @@ void write_left_out(page& page, const profile& p, measure by, const std::vector<
     ++stacks;
   }
   const auto value = value_of(sum, by);
-  const bool is_bytes = by == measure::live || by == measure::peak || by == measure::allocated;
-  page.paragraph(
-      fmt::format("without {} in {}, left out by {}; shares are of all",
-                  is_bytes ? bytes_text(value) : signed_count_text(value), counted(stacks, "stack", "stacks"), option),
-      2, tone::faint);
+  const auto count = static_cast<std::uint64_t>(value);
+  const std::string amount = by == measure::count ? counted(count, "allocation", "allocations")
+                             : by == measure::temporary
+                                 ? counted(count, "temporary allocation", "temporary allocations")
+                                 : bytes_text(value);
+  page.paragraph(fmt::format("without {} in {}, left out by {}; shares are of all", amount,
+                             counted(stacks, "stack", "stacks"), option),
+                 2, tone::faint);
 }
 
 void write_lists(page& page, const profile& p, site_list& sites, const text_options& options) {

@@ -15,6 +15,7 @@ export class FlamePage implements Page {
   readonly element = el("section", { class: "page flame-page" });
   private readonly controls = el("div", { class: "controls" });
   private readonly legendBox = el("div", { class: "legend" });
+  private readonly nothing = el("p", { class: "empty" }, "Nothing by this measure.");
   private readonly hint = new Hint();
   readonly flame: Flame;
   private tree: Tree | null = null;
@@ -30,7 +31,7 @@ export class FlamePage implements Page {
       chosen: (tree, node) => this.choose(tree, node),
       moved: () => this.small || context.note({ window: this.flame.shares() }),
     });
-    add(this.element, small ? null : this.controls, this.flame.element, this.legendBox);
+    add(this.element, small ? null : this.controls, this.flame.element, this.nothing, this.legendBox);
     document.body.append(this.hint.element);
   }
 
@@ -49,6 +50,8 @@ export class FlamePage implements Page {
       this.shown = key;
       if (!same) this.flame.show(tree, state.rootAtBottom && !this.small, window);
     }
+    this.nothing.hidden = tree.value(tree.root) > 0;
+    this.flame.element.hidden = this.legendBox.hidden = !this.nothing.hidden;
     this.flame.repaint();
   }
 
