@@ -336,6 +336,22 @@ class Leaks(ledger.Case):
         self.assertEqual(done.status, 0, done)
         self.leaks(profile, "--error-exitcode", "9")
 
+    def test_the_end_of_the_program_ends_the_watch(self):
+        """Whether it watches a block already or not."""
+        for options, said in (((), b"Nothing was watched"), ((*TIMES, "--report", "0.1"), b"blocks watched at the end")):
+            tool, pid = self.start("leaks_steady_small")
+            with subprocess.Popen([ledger.BIN, "leaks", *options, str(pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watcher:
+                self.addCleanup(watcher.kill)
+                self.assertIn(b"watching process", watcher.stderr.readline())
+                while options and not re.search(rb" [1-9]\d* blocks watched at the end", watcher.stdout.readline()):
+                    pass
+                os.kill(pid, signal.SIGKILL)
+                out, _ = watcher.communicate(timeout=ledger.TIMEOUT)
+            tool.communicate()
+            self.assertEqual(watcher.returncode, 0)
+            self.assertIn(said, out)
+            self.assertNotIn(b"is still running", out[out.rindex(b"pid %d, watched" % pid):])
+
     def test_what_is_freed_at_the_end_is_no_leak(self):
         """Whenever the last look was; and what is not freed then is one, beside it."""
         times = [option.replace("--", "--leaks-") if option.startswith("--") else option for option in TIMES]

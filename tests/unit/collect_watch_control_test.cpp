@@ -1,8 +1,12 @@
 // The tool's hand on the leak watch: what it writes, and what it believes of what it reads.
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <deque>
 #include <optional>
 #include <thread>
@@ -241,10 +245,24 @@ TEST(watch_pages_test, our_own_pages) {
     watch_pages pages(::getpid(), way);
     ASSERT_TRUE(pages.is_open()) << pages.why_not();
     EXPECT_EQ(pages.present(base, slots), expected);
+    EXPECT_TRUE(pages.can_be_asked());
   }
   ::munmap(map, bytes);
   EXPECT_FALSE(watch_pages(4194304 + 1).is_open());
   EXPECT_TRUE(watch_pages(4194304 + 1).present(0, 10).empty());
+}
+
+TEST(watch_pages_test, of_a_process_that_has_ended_nothing_is_known) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const watch_pages pages(child);
+  EXPECT_TRUE(pages.can_be_asked());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_FALSE(pages.can_be_asked());
 }
 
 }  // namespace

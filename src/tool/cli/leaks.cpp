@@ -170,8 +170,11 @@ int watch_process(const leaks_options& options) {
   if (is_alive) {
     if (options.watch.may_stop) leaks::ask_witness(watch);
     watch.stop();
+  } else {
+    watch.look_at_end();
   }
-  const auto found = profile_of(watch, options.watch.hunt, options.debug_paths);
+  auto found = profile_of(watch, options.watch.hunt, options.debug_paths);
+  if (!is_alive && found.process.ended == ending::running) found.process.ended = ending::lost;
   const int status = exit_status(options, show(found, options, known, {}));
   const auto why = untold_because(*found.leaks);
   if (status != 0 || options.watch.error_exitcode == 0 || why.empty()) return status;

@@ -39,6 +39,12 @@ watch_pages::watch_pages(pid_t pid, pagemap_way way)
   if (!fd_) why_not_ = std::strerror(errno);
 }
 
+// Of memory that is gone nothing can be read, not even that a page is absent.
+bool watch_pages::can_be_asked() const {
+  std::uint64_t entry = 0;
+  return ::pread(fd_.get(), &entry, sizeof entry, 0) == sizeof entry;
+}
+
 std::vector<bool> watch_pages::present(std::uint64_t base, std::uint32_t count) {
   std::vector<bool> found(count);
   if (!fd_ || count == 0) return {};

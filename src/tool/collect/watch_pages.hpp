@@ -23,6 +23,9 @@ class watch_pages {
   const std::string& why_not() const { return why_not_; }  // errno's words, where it is not open
   bool scans() const { return scans_; }                    // with PAGEMAP_SCAN
 
+  // Whether the process is still there, and has not become another program by exec.
+  bool can_be_asked() const;
+
   // One flag a slot, for `count` slots from address `base`: some page of it is present. Empty where the process is gone
   // or does not let itself be asked.
   std::vector<bool> present(std::uint64_t base, std::uint32_t count);

@@ -144,7 +144,8 @@ bool watcher::look_at_slots(double now_s) {
   answer_ = control_.answer();
   const auto before = control_.slots();
   const auto present = pages_.present(answer_.base, answer_.slot_count);
-  if (present.empty() && answer_.slot_count != 0) return false;
+  // Asked afterwards: PAGEMAP_SCAN finds all pages of a process that has ended absent.
+  if ((present.empty() && answer_.slot_count != 0) || !pages_.can_be_asked()) return false;
   slots_ = control_.slots();
   const present_slots pages(answer_.base, present);
   hunt_.see_slots(now_s, views_of(before, &pages));
