@@ -58,6 +58,10 @@ class Threads(ledger.Case):
         r, = self.child("realloc")
         self.assertEqual(r["totals"]["allocations"], 1)
 
+    def test_a_child_with_the_smallest_stack(self):
+        r, = self.child("small")
+        self.assertEqual(self.site(r, "site_child")["allocated_bytes"], 100)
+
     def test_pools_of_a_child_that_allocated_first(self):
         r, = self.child("pool")
         pool, = r["pools"]

@@ -1,6 +1,8 @@
 """A program that root starts and that goes on as another user is profiled, and nobody else gets at its books."""
 
+import json
 import os
+import subprocess
 
 import ledger
 
@@ -42,6 +44,20 @@ class Users(ledger.Case):
         done = ledger.execute([ledger.BIN, "run", "-q", "-o", self.path("%e.%p.hlp"), "--", *AS_NOBODY, "sh", "-c", look])
         self.assertEqual((done.status, done.out), (0, b""), done)
         self.assertEqual(len(ledger.Profiled(done, self.dir).of("find")), 1, "profiled, so there was a session to find")
+
+    def test_leaks_of_a_program_that_hides_its_memory(self):
+        """As ssh-agent does: only root may look, and that is said."""
+        os.chmod(self.dir, 0o777)
+        hide = "import ctypes; print(ctypes.CDLL(None).prctl(4, 0, 0, 0, 0), flush=True); input()"
+        command = [*AS_NOBODY, ledger.BIN, "run", "-q", "-o", self.path("p.hlp"), "--", "/usr/bin/python3", "-c", hide]
+        with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.dir,
+                              env=ledger.plain_environment()) as run:
+            self.assertEqual(run.stdout.readline(), "0\n")
+            pid, = ledger.children_under_probe(run.pid)
+            ledger.execute([ledger.BIN, "start", str(pid)])
+            run.communicate("go on\n")
+        told = json.loads(ledger.execute([ledger.BIN, "leaks", "--json", self.path("p.hlp")]).out)
+        self.assertIn("PR_SET_DUMPABLE", told.get("obstacle", ""))
 
 
 if __name__ == "__main__":

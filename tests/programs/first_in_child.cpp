@@ -1,4 +1,5 @@
-// Forked children whose first event is an odd one: first_in_child thread | race N | realloc | pool | large | kept
+// Forked children whose first event is an odd one:
+//   first_in_child thread | race N | realloc | pool | large | kept | small
 // site_child takes what the child takes.
 #include <pthread.h>
 #include <sys/wait.h>
@@ -118,6 +119,20 @@ static void kept_all_the_same() {
   for (int i = 0; i < 1000; ++i) CHECK(realloc(site_kept(100), too_much) == nullptr);
 }
 
+// From a thread with the smallest stack that there is.
+static void on_a_small_stack() {
+  pthread_attr_t small;
+  CHECK(pthread_attr_init(&small) == 0);
+  CHECK(pthread_attr_setstacksize(&small, static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN))) == 0);
+  pthread_t thread;
+  const auto forks = [](void*) -> void* {
+    fork_and_wait([] { test::escape(site_child(100)); });
+    return nullptr;
+  };
+  CHECK(pthread_create(&thread, &small, forks, nullptr) == 0);
+  CHECK(pthread_join(thread, nullptr) == 0);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc >= 2);
   const std::string mode = argv[1];
@@ -132,4 +147,5 @@ int main(int argc, char** argv) {
   if (mode == "pool") pool_after_a_handler();
   if (mode == "large") large_of_the_parent();
   if (mode == "kept") kept_all_the_same();
+  if (mode == "small") on_a_small_stack();
 }

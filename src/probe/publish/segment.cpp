@@ -248,10 +248,13 @@ void* map_below_gap(std::size_t bytes, int fd) {
   return nullptr;
 }
 
+// Too large for the stack of a small thread, in whose forked child the books begin. Nothing but the regions is ever
+// set, and no two threads of a process begin its books at once.
+constinit wire::segment_header layout{};
+
 }  // namespace
 
 bool create_segment(const segment_options& options) {
-  wire::segment_header layout{};
   capacities wanted;
   const std::uint64_t budget = budget_bytes();
   std::uint64_t bytes = lay_out(layout, wanted, options.lifetimes);

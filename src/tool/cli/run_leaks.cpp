@@ -36,6 +36,10 @@ void run_leak_watch::begin(watched& here, const collect::process_watch& image, s
   // A file in the session's folder may be named after any process: none is stopped and asked that does not use it.
   const auto& segment = *image.segment();
   const auto now = image.pid() != 0 ? collect::find_image(segment, image.pid()) : collect::image_state::gone;
+  if (now == collect::image_state::gone && collect::hides_memory(image.pid()))
+    throw input_error(fmt::format("process {}", image.pid()),
+                      "the kernel hides its memory from us, as programs may ask (PR_SET_DUMPABLE)",
+                      "run heapledger as root");
   here.has_ended = now == collect::image_state::gone;  // just now: that is no trouble
   if (here.has_ended) return;
   if (now != collect::image_state::running || !collect::is_of_process(segment, image.pid()))

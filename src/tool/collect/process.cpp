@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <ctime>
 #include <memory>
@@ -151,6 +152,10 @@ image_state find_image(const segment_file& segment, pid_t pid) {
   bool mapped = false;
   for_each_mapping(maps, [&](const mapping& map, std::string_view) { mapped = mapped || maps_segment(map, segment); });
   return mapped ? image_state::running : image_state::replaced;
+}
+
+bool hides_memory(pid_t pid) {
+  return !unique_fd(::open(fmt::format("/proc/{}/maps", pid).c_str(), O_RDONLY | O_CLOEXEC)) && errno == EACCES;
 }
 
 bool has_own_pids(const segment_file& segment) {

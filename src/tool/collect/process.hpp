@@ -35,6 +35,9 @@ enum class image_state {
 image_state find_image(const segment_file& segment);
 image_state find_image(const segment_file& segment, pid_t pid);
 
+// Whether the kernel refuses to show us the memory of this process, which lives.
+bool hides_memory(pid_t pid);
+
 // In a container or sandbox that has pids of its own, the pid that a segment names is not ours.
 bool has_own_pids(const segment_file& segment);
 // Our pid of such a process; 0 if there is none (any more) that maps the segment.
