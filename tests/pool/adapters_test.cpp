@@ -131,6 +131,19 @@ TYPED_TEST(pool_adapters, what_is_too_large_goes_upstream) {
   EXPECT_TRUE(upstream.live.empty());
 }
 
+TYPED_TEST(pool_adapters, what_is_too_large_for_anything_is_refused) {
+  counting_resource upstream;
+  typename TestFixture::set_type with_upstream(&upstream), without;
+  const std::size_t most = ~std::size_t{0};
+  for (typename TestFixture::set_type* set : {&with_upstream, &without}) {
+    for (const std::size_t bytes : {most, most - 100, most / 2 + 1}) {
+      EXPECT_THROW(set->allocate(bytes), std::bad_alloc);
+      EXPECT_THROW(set->allocate(bytes, 1 << 20), std::bad_alloc);
+      EXPECT_EQ(set->try_allocate(bytes, 4096), nullptr);
+    }
+  }
+}
+
 TYPED_TEST(pool_adapters, containers_over_pmr) {
   const caught found;
   counting_resource upstream;
