@@ -289,6 +289,7 @@ TEST(pool_unique, frees_into_the_pool) {
   EXPECT_EQ(later, nullptr);
   later = make_pooled<std::string>(pool, "later");
   later.reset();
+  EXPECT_EQ(*make_pooled<const std::string>(pool, "constant"), "constant");
   EXPECT_THROW((void)make_pooled<throws_on_construction>(pool), int);
   EXPECT_EQ(pool.analyzer().chunks_in_use(), 0u);
   EXPECT_TRUE(found.all().empty());
