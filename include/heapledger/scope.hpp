@@ -30,6 +30,10 @@
 #include <type_traits>
 #include <utility>
 
+#if defined(_LIBCPP_VERSION) && !defined(__cpp_lib_jthread)
+#error "libc++ has std::stop_token from version 18 on, and before 20 with -fexperimental-library only"
+#endif
+
 namespace heapledger {
 
 // Is the probe in the process, and keeping books of what the program allocates?

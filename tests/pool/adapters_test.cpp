@@ -131,6 +131,19 @@ TYPED_TEST(pool_adapters, what_is_too_large_goes_upstream) {
   EXPECT_TRUE(upstream.live.empty());
 }
 
+TYPED_TEST(pool_adapters, what_is_too_large_for_anything_is_refused) {
+  counting_resource upstream;
+  typename TestFixture::set_type with_upstream(&upstream), without;
+  const std::size_t most = ~std::size_t{0};
+  for (typename TestFixture::set_type* set : {&with_upstream, &without}) {
+    for (const std::size_t bytes : {most, most - 100, most / 2 + 1}) {
+      EXPECT_THROW(set->allocate(bytes), std::bad_alloc);
+      EXPECT_THROW(set->allocate(bytes, 1 << 20), std::bad_alloc);
+      EXPECT_EQ(set->try_allocate(bytes, 4096), nullptr);
+    }
+  }
+}
+
 TYPED_TEST(pool_adapters, containers_over_pmr) {
   const caught found;
   counting_resource upstream;
@@ -276,6 +289,7 @@ TEST(pool_unique, frees_into_the_pool) {
   EXPECT_EQ(later, nullptr);
   later = make_pooled<std::string>(pool, "later");
   later.reset();
+  EXPECT_EQ(*make_pooled<const std::string>(pool, "constant"), "constant");
   EXPECT_THROW((void)make_pooled<throws_on_construction>(pool), int);
   EXPECT_EQ(pool.analyzer().chunks_in_use(), 0u);
   EXPECT_TRUE(found.all().empty());

@@ -340,6 +340,11 @@ TEST(pool_check_reports, are_printed_and_end_the_program) {
     pool.deallocate(static_cast<char*>(pool.allocate()) + 16);
   };
   EXPECT_DEATH(middle(), "pool 0x.*no start of a chunk, at 0x.*, 16 bytes into the chunk at 0x");
+  auto behind = [] {
+    exact pool;
+    pool.deallocate(static_cast<char*>(pool.allocate()) + 56);
+  };
+  EXPECT_DEATH(behind(), "no start of a chunk, at 0x.*, 8 bytes behind the end of the chunk at 0x");
   auto leak = [] {
     { (void)exact("leaky").allocate(); }
     std::exit(7);

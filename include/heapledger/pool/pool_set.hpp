@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 #include <new>
 #include <tuple>
@@ -73,6 +74,7 @@ class pool_set {
   HEAPLEDGER_POOL_HOT void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
     const std::size_t one = class_of(bytes, alignment);
     if (one == none) [[unlikely]] {
+      if (bytes > most_bytes) pool_detail::throw_bad_alloc();
       return upstream_ != nullptr ? upstream_->allocate(bytes, alignment)
                                   : ::operator new (bytes, std::align_val_t{alignment});
     }
@@ -83,6 +85,7 @@ class pool_set {
   HEAPLEDGER_POOL_HOT void* try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
     const std::size_t one = class_of(bytes, alignment);
     if (one != none) return try_allocate_from[one](pools_, bytes);
+    if (bytes > most_bytes) return nullptr;
     return upstream_ != nullptr ? upstream_->allocate(bytes, alignment)
                                 : ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
   }
@@ -141,6 +144,8 @@ class pool_set {
   static auto tuple_of(std::index_sequence<Class...>) -> std::tuple<pool_type<Class>...>;
   using pools = decltype(tuple_of(every));
 
+  // Of an object. What is asked for beyond that, libstdc++'s aligned operator new may round up to nothing.
+  static constexpr std::size_t most_bytes = std::numeric_limits<std::size_t>::max() / 2;
   static constexpr std::size_t none = Sizes::count;
   HEAPLEDGER_POOL_HOT static constexpr std::size_t class_of(std::size_t bytes, std::size_t alignment) {
     if (bytes > largest || alignment > most_alignment) [[unlikely]]

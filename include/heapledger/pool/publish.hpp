@@ -73,7 +73,7 @@ struct allocation_site {
 template <bool Concurrent = true>
 class published : public no_analyzer {
  public:
-  published() = default;
+  constexpr published() noexcept { own_.size_bytes = sizeof own_; }
   published(const published&) = delete;
   published& operator=(const published&) = delete;
   ~published() {
@@ -189,7 +189,7 @@ class published : public no_analyzer {
     }
   }
 
-  heapledger_pool_counters own_{.size_bytes = sizeof(heapledger_pool_counters)};
+  heapledger_pool_counters own_{};
   heapledger_pool_counters* shown_ = nullptr;
 };
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "../pool.hpp"
@@ -18,7 +19,7 @@ class pool_delete {
   explicit pool_delete(Pool* pool) noexcept : pool_(pool) {}
   void operator()(T* object) const noexcept {
     object->~T();
-    pool_->deallocate(object);
+    pool_->deallocate(const_cast<std::remove_cv_t<T>*>(object));
   }
 
  private:

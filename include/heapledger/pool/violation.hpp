@@ -39,7 +39,7 @@ struct violation {
   const void* pointer = nullptr;          // as the program gave it; the chunk's in all kinds below middle_pointer
   const pool_identity* pool = nullptr;    // the one that noticed
   const pool_identity* owner = nullptr;   // other_pool: whose it is
-  const void* chunk = nullptr;            // middle_pointer: the chunk that holds it, or null
+  const void* chunk = nullptr;            // middle_pointer: the chunk that it lies in or behind, or null
   std::span<void* const> allocated_at{};  // return addresses, where the header keeps them
 };
 
@@ -91,7 +91,12 @@ HEAPLEDGER_POOL_COLD inline void print(const violation& found) {
   }
   if (found.chunk != nullptr) {
     const auto distance = static_cast<const char*>(found.pointer) - static_cast<const char*>(found.chunk);
-    std::fprintf(stderr, ", %td bytes into the chunk at %p", distance, found.chunk);
+    const auto chunk_bytes = static_cast<std::ptrdiff_t>(found.pool->chunk_bytes);
+    if (distance < chunk_bytes) {
+      std::fprintf(stderr, ", %td bytes into the chunk at %p", distance, found.chunk);
+    } else {
+      std::fprintf(stderr, ", %td bytes behind the end of the chunk at %p", distance - chunk_bytes, found.chunk);
+    }
   }
   std::fputc('\n', stderr);
   for (void* const address : found.allocated_at) std::fprintf(stderr, "  allocated at %p\n", address);
