@@ -15,6 +15,21 @@ exit 10 + $n;
 """
 SHELL = "for n in 1 2 3; do unshare --pid --fork perl meet $n & all=\"$all $!\"; done; for one in $all; do wait $one; echo $?; done"
 
+# Ends with 3 when process 1 has waited for a process whose parent has ended; with 4 when it does not.
+ORPHAN = r"""
+pipe my $read, my $write;
+if (!fork) {
+  my $orphan = fork;
+  if ($orphan) { syswrite $write, "$orphan\n"; exit 0 }
+  exit 7;
+}
+wait;
+chomp(my $orphan = <$read>);
+my $limit = time + 60;
+select undef, undef, undef, 0.01 while kill(0, $orphan) && time < $limit;
+exit(kill(0, $orphan) ? 4 : 3);
+"""
+
 
 class PidNamespaces(ledger.Case):
     def setUp(self):
@@ -66,6 +81,18 @@ class PidNamespaces(ledger.Case):
         done = ledger.execute([ledger.BIN, "leaks", file])
         self.assertEqual(done.status, 0, done)
         self.assertNotIn(b"broke off", done.out)
+
+    def test_as_process_1(self):
+        """As a container's: processes whose parents have ended are ours to wait for."""
+        container = ["unshare", "--pid", "--fork", "--mount-proc"]
+        if ledger.execute([*container, "true"]).status != 0:
+            self.skipTest("no /proc of one's own here")
+        run = [ledger.BIN, "run", "-q", "-o", self.path("%p.hlp"), "--", "perl", self.write("orphan", ORPHAN)]
+        done = ledger.execute([*container, *run])
+        self.assertEqual((done.status, done.out, done.err), (3, b"", b""), done)
+        ends = [ledger.report(self.path(name))["process"].get("exit_code") for name in os.listdir(self.dir) if name.endswith(".hlp")]
+        self.assertIn(3, ends)
+        self.assertIn(7, ends)
 
 
 if __name__ == "__main__":

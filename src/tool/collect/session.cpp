@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
@@ -140,6 +141,7 @@ void session::go_on(held_signals& signals, const std::function<bool()>& is_done)
       const auto pid = static_cast<pid_t>(data & UINT32_MAX);
       if (data >> 32 == from_pidfd && pid != root_) process_ended(pid, {});
     }
+    reap_orphans();
     const auto now_ns = monotonic_ns();
     if (!done && pace.is_due(now_ns)) {
       pace.sampled(now_ns, sample_all(now_ns));
@@ -212,6 +214,20 @@ void session::process_ended(pid_t pid, std::optional<int> wait_status) {
   if (!wait_status) wait_status = wait_status_of(image.pidfd(), pid);
   end_image(image, process_watch::state::ended, wait_status);
   retire_ended();
+}
+
+// Whose parents have ended, where we are process 1 of a container: nobody else waits for them.
+void session::reap_orphans() {
+  for (;;) {
+    siginfo_t ended{};
+    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+    const pid_t pid = ended.si_pid;
+    if (pid == 0 || pid == root_) return;
+    drain_inotify();  // its files are older than its end
+    int status = 0;
+    if (::waitpid(pid, &status, WNOHANG) != pid) return;
+    process_ended(pid, status);
+  }
 }
 
 void session::end_image(process_watch& image, process_watch::state how, std::optional<int> wait_status) {

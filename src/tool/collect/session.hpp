@@ -59,6 +59,7 @@ class session {
   void place(process_watch& image);
   void process_ended(pid_t pid, std::optional<int> wait_status);
   void end_image(process_watch& image, process_watch::state how, std::optional<int> wait_status);
+  void reap_orphans();
   void end_those_gone(bool only_without_pidfd);    // after all files are seen: a process's files are older than its end
   std::uint64_t sample_all(std::uint64_t now_ns);  // returns what it took, without what is paced by itself
   void retire_ended();
