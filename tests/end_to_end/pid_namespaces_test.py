@@ -1,8 +1,8 @@
 """Programs in pid namespaces of their own, as containers and sandboxes have them: the pids that they know are not ours."""
 
 import json
-import subprocess
 import os
+import subprocess
 
 import ledger
 
