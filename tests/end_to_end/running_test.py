@@ -34,6 +34,7 @@ class Running(Stepping):
         self.assertEqual(self.json(f"{pid}@before")["totals"]["live_bytes"], 6400)
         grown = self.json("--since", "before", pid)
         self.assertEqual((grown["totals"]["live_bytes"], grown["until"]["name"]), (25600, "now"))
+        self.assertRegex(self.command("diff", f"{pid}@before", pid).out, rb"by live bytes\n(.*\n)*.* \+25\.0 KiB ")
         self.assertRegex(self.command("report", "--since", "before", pid).out, rb"From 'before' \(at .*\) to now \(at ")
 
     def test_as_files(self):

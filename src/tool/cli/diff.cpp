@@ -38,14 +38,21 @@ std::vector<report::gate_result> judge(const diff::comparison& compared, const d
   return results;
 }
 
+// Of two moments of one process it is what lives that says what happened between them: its peak may be older than both.
+analyse::measure usual_measure(const process_info& before, const process_info& after) {
+  const bool is_one = before.pid == after.pid && before.start_realtime_ns == after.start_realtime_ns;
+  return is_one ? analyse::measure::live : analyse::measure::peak;
+}
+
 }  // namespace
 
 int diff_profiles(const diff_options& options) {
   const profile before = load_profile(options.old_file, options.debug_paths);
   const profile after = load_profile(options.new_file, options.debug_paths);
   const diff::comparison compared(before, after);
-  const auto by = analyse::parse_measure(options.by).value_or(analyse::measure::peak);
-  const auto gates = judge(compared, options, by);
+  const auto asked = analyse::parse_measure(options.by);
+  const auto by = asked.value_or(usual_measure(before.process, after.process));
+  const auto gates = judge(compared, options, asked.value_or(analyse::measure::peak));
   if (options.json) {
     report::write_diff_json(compared, gates, {by, options.top}, print);
   } else {

@@ -37,7 +37,9 @@ diff_options parse_diff(std::span<const std::string> given_words) {
   app.add_option("OLD", options.old_file, "the profile to compare with")->type_name("");
   app.add_option("NEW", options.new_file, "the profile that may have become worse")->type_name("");
   app.add_flag("--json", options.json, "one JSON object: every stack that changed");
-  app.add_option("--by", options.by, "order by peak, live, allocated, count or temporary (peak)")->type_name("MEASURE");
+  app.add_option("--by", options.by,
+                 "order by peak, live, allocated, count or temporary (peak; of two moments of one process, live)")
+      ->type_name("MEASURE");
   app.add_option("--top", top, "so many places, or stacks and functions in JSON (10; all in JSON)")->type_name("N");
   app.add_option("--fail-above", options.fail_above,
                  "exit with 1 if NEW is worse by more: 5%, live=64KiB, allocations=0; may be repeated")

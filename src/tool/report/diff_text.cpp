@@ -110,7 +110,8 @@ void write_totals(page& page, const diff::comparison& compared) {
     table.add({label, value_text(by, old_value), value_text(by, new_value), change == 0 ? "" : signed_text(by, change),
                share_text(old_value, change)});
   };
-  row("live at the end", before.live_bytes(), after.live_bytes(), measure::live);
+  const bool goes_on = compared.after().process.ended == ending::running;
+  row(goes_on ? "live" : "live at the end", before.live_bytes(), after.live_bytes(), measure::live);
   row("  in blocks", before.live_blocks(), after.live_blocks(), measure::count);
   row("peak", diff::value_before(compared, measure::peak), diff::value_after(compared, measure::peak), measure::peak);
   for (const measure by : {measure::allocated, measure::count, measure::temporary}) {
