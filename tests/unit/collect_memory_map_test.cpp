@@ -237,6 +237,25 @@ TEST_F(memory_map_test, pages_that_were_only_read_are_not_resident) {
   ::munmap(const_cast<char*>(memory), 64 * page);
 }
 
+TEST_F(memory_map_test, pages_that_came_since_smaps_was_read_make_no_number_impossible) {
+  constexpr std::size_t page = 4096;
+  auto* const memory = static_cast<char*>(
+      ::mmap(nullptr, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  ::madvise(memory, 64 * page, MADV_NOHUGEPAGE);
+  memory[0] = 1;
+  const auto smaps = read_proc_file("/proc/self/smaps", 16 << 20);
+  for (std::size_t at = 0; at < 64; ++at) memory[at * page] = 1;
+  const auto start = reinterpret_cast<std::uint64_t>(memory);
+  resident_pages pages(::getpid());
+  mapped_by_program mapped{{{start, start + 32 * page, 0}, {start + 32 * page, start + 64 * page, 1}}, &pages, {}};
+  mapped.residency.resize(2);
+  sort_mappings(smaps, segment_, {}, &mapped);
+  EXPECT_EQ(mapped.residency[0].now, page / 2);
+  EXPECT_EQ(mapped.residency[1].now, page / 2);
+  ::munmap(memory, 64 * page);
+}
+
 TEST_F(memory_map_test, reads_what_this_kernel_writes) {
   void* const mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file_.fd(), 0);
   ASSERT_NE(mapped, MAP_FAILED);

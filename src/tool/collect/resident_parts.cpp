@@ -67,7 +67,8 @@ class sorter {
       all.perhaps += present.back().perhaps;
     }
     const auto share = [](std::int64_t part, std::int64_t whole) {
-      return whole <= part ? 1.0 : static_cast<double>(std::max<std::int64_t>(part, 0)) / static_cast<double>(whole);
+      part = std::max<std::int64_t>(part, 0);
+      return whole <= part ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
     };
     // Of a moment later: it may have grown meanwhile.
     const double of_resident = share(rss, all.resident), of_perhaps = share(rss - all.resident, all.perhaps);
