@@ -7,12 +7,11 @@ import signal
 import subprocess
 
 import ledger
+from stepping import MARKERS, Stepping
 from terminal import Terminal
 
-MARKERS = ledger.program("markers")
 
-
-class Live(ledger.Case):
+class Live(Stepping):
     def start(self, case, program=MARKERS, says=b"ready\n"):
         """The program, bare with the probe, up to its first wait. Its pid is its own."""
         file = self.path(f"{case}-{self.count}.hlp")
@@ -36,11 +35,6 @@ class Live(ledger.Case):
         process.wait()
         process.stdin.close()
         process.stdout.close()
-
-    def step(self, process):
-        process.stdin.write(b"x")
-        process.stdin.flush()
-        return process.stdout.readline()
 
     def top(self, *options, status=0, env=None):
         done = ledger.execute([ledger.BIN, "top", *map(str, options)], env=env)

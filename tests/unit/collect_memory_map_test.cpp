@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 #include <utility>
 
 #include "segment_builder.hpp"
@@ -194,66 +195,70 @@ TEST_F(memory_map_test, a_memory_file_is_shared_memory) {
   EXPECT_EQ(std::pair(now.other, now.files), std::pair(8L << 10, 16L << 10));
 }
 
-// The kernel makes one mapping of neighbours.
+// Two ranges of 32 pages each, of which the kernel makes one mapping.
+class neighbours {
+ public:
+  static constexpr std::size_t page = 4096;
+  neighbours()
+      : memory(static_cast<char*>(
+            ::mmap(nullptr, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+    ::madvise(const_cast<char*>(memory), 64 * page, MADV_NOHUGEPAGE);
+    mapped.residency.resize(2);
+  }
+  ~neighbours() { ::munmap(const_cast<char*>(memory), 64 * page); }
+  neighbours(const neighbours&) = delete;
+  neighbours& operator=(const neighbours&) = delete;
+
+  void write(std::initializer_list<std::size_t> which) {
+    for (const auto at : which) memory[at * page] = 1;
+  }
+  void write(std::size_t from, std::size_t to) {
+    for (auto at = from; at < to; ++at) write({at});
+  }
+  std::int64_t resident(std::size_t from, std::size_t to) {
+    return pages.bytes_in(start() + from * page, start() + to * page).value().resident;
+  }
+  std::uint64_t start() const { return reinterpret_cast<std::uint64_t>(memory); }
+
+  volatile char* const memory;
+  resident_pages pages{::getpid()};
+  mapped_by_program mapped{
+      {{start(), start() + 32 * page, 0}, {start() + 32 * page, start() + 64 * page, 1}}, &pages, {}};
+};
+
+std::string own_smaps() {
+  return read_proc_file("/proc/self/smaps", 16 << 20);
+}
+
 TEST_F(memory_map_test, pages_tell_ranges_of_one_mapping_apart) {
-  constexpr std::size_t page = 4096;
-  auto* const memory = static_cast<char*>(
-      ::mmap(nullptr, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  ASSERT_NE(memory, MAP_FAILED);
-  ::madvise(memory, 64 * page, MADV_NOHUGEPAGE);
-  for (const int at : {0, 1, 2, 32, 40}) memory[at * page] = 1;
-  const auto start = reinterpret_cast<std::uint64_t>(memory);
-  resident_pages pages(::getpid());
-  const auto resident = [&](std::uint64_t from, std::uint64_t to) {
-    return pages.bytes_in(start + from * page, start + to * page).value().resident;
-  };
-  EXPECT_EQ(resident(0, 64), 5 * page);
-  EXPECT_EQ(resident(2, 40), 2 * page);
-  mapped_by_program mapped{{{start, start + 32 * page, 0}, {start + 32 * page, start + 64 * page, 1}}, &pages, {}};
-  mapped.residency.resize(2);
-  sort_mappings(read_proc_file("/proc/self/smaps", 16 << 20), segment_, {}, &mapped);
-  EXPECT_EQ(mapped.residency[0].now, 3 * page);
-  EXPECT_EQ(mapped.residency[1].now, 2 * page);
-  EXPECT_FALSE(pages.bytes_in(0, std::uint64_t{1} << 47)) << "takes too long";
-  ::munmap(memory, 64 * page);
+  neighbours two;
+  two.write({0, 1, 2, 32, 40});
+  EXPECT_EQ(two.resident(0, 64), 5 * two.page);
+  EXPECT_EQ(two.resident(2, 40), 2 * two.page);
+  sort_mappings(own_smaps(), segment_, {}, &two.mapped);
+  EXPECT_EQ(two.mapped.residency[0].now, 3 * two.page);
+  EXPECT_EQ(two.mapped.residency[1].now, 2 * two.page);
+  EXPECT_FALSE(two.pages.bytes_in(0, std::uint64_t{1} << 47)) << "takes too long";
 }
 
 // The kernel shows the one page of zeros there, in every process.
 TEST_F(memory_map_test, pages_that_were_only_read_are_not_resident) {
-  constexpr std::size_t page = 4096;
-  auto* const memory = static_cast<volatile char*>(
-      ::mmap(nullptr, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  ASSERT_NE(memory, MAP_FAILED);
-  ::madvise(const_cast<char*>(memory), 64 * page, MADV_NOHUGEPAGE);
-  for (std::size_t at = 0; at < 32; ++at) EXPECT_EQ(memory[at * page], 0);
-  for (std::size_t at = 32; at < 64; ++at) memory[at * page] = 1;
-  const auto start = reinterpret_cast<std::uint64_t>(memory);
-  resident_pages pages(::getpid());
-  mapped_by_program mapped{{{start, start + 32 * page, 0}, {start + 32 * page, start + 64 * page, 1}}, &pages, {}};
-  mapped.residency.resize(2);
-  sort_mappings(read_proc_file("/proc/self/smaps", 16 << 20), segment_, {}, &mapped);
-  EXPECT_EQ(mapped.residency[0].now, 0);
-  EXPECT_EQ(mapped.residency[1].now, 32 * page);
-  ::munmap(const_cast<char*>(memory), 64 * page);
+  neighbours two;
+  for (std::size_t at = 0; at < 32; ++at) EXPECT_EQ(two.memory[at * two.page], 0);
+  two.write(32, 64);
+  sort_mappings(own_smaps(), segment_, {}, &two.mapped);
+  EXPECT_EQ(two.mapped.residency[0].now, 0);
+  EXPECT_EQ(two.mapped.residency[1].now, 32 * two.page);
 }
 
 TEST_F(memory_map_test, pages_that_came_since_smaps_was_read_make_no_number_impossible) {
-  constexpr std::size_t page = 4096;
-  auto* const memory = static_cast<char*>(
-      ::mmap(nullptr, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  ASSERT_NE(memory, MAP_FAILED);
-  ::madvise(memory, 64 * page, MADV_NOHUGEPAGE);
-  memory[0] = 1;
-  const auto smaps = read_proc_file("/proc/self/smaps", 16 << 20);
-  for (std::size_t at = 0; at < 64; ++at) memory[at * page] = 1;
-  const auto start = reinterpret_cast<std::uint64_t>(memory);
-  resident_pages pages(::getpid());
-  mapped_by_program mapped{{{start, start + 32 * page, 0}, {start + 32 * page, start + 64 * page, 1}}, &pages, {}};
-  mapped.residency.resize(2);
-  sort_mappings(smaps, segment_, {}, &mapped);
-  EXPECT_EQ(mapped.residency[0].now, page / 2);
-  EXPECT_EQ(mapped.residency[1].now, page / 2);
-  ::munmap(memory, 64 * page);
+  neighbours two;
+  two.write({0});
+  const auto smaps = own_smaps();
+  two.write(0, 64);
+  sort_mappings(smaps, segment_, {}, &two.mapped);
+  EXPECT_EQ(two.mapped.residency[0].now, two.page / 2);
+  EXPECT_EQ(two.mapped.residency[1].now, two.page / 2);
 }
 
 TEST_F(memory_map_test, reads_what_this_kernel_writes) {

@@ -14,8 +14,7 @@ void check_limit(const std::string& text, const std::string& by) {
   if (!gate) {
     throw usage_error(
         fmt::format("--fail-above: '{}' is no limit; write [MEASURE=]AMOUNT, as 5%, 64KiB, peak=2.5%, live=0 or "
-                    "allocations=1000; a "
-                    "measure is peak, live, allocated, allocations or temporary",
+                    "allocations=1000; a measure is peak, live, allocated, allocations or temporary",
                     text));
   }
   const auto measure = gate->by.value_or(analyse::parse_measure(by).value_or(analyse::measure::peak));
