@@ -337,13 +337,14 @@ class Leaks(ledger.Case):
         self.leaks(profile, "--error-exitcode", "9")
 
     def test_the_end_of_the_program_ends_the_watch(self):
-        """Whether it watches a block already or not."""
-        for options, said in (((), b"Nothing was watched"), ((*TIMES, "--report", "0.1"), b"blocks watched at the end")):
+        """Whether it watches a block already or not, or has not begun."""
+        for options, said in (((), b"Nothing was watched"), (("--after", "9000"), b"Nothing was watched"),
+                              ((*TIMES, "--report", "0.1"), b"blocks watched at the end")):
             tool, pid = self.start("leaks_steady_small")
             with subprocess.Popen([ledger.BIN, "leaks", *options, str(pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watcher:
                 self.addCleanup(watcher.kill)
                 self.assertIn(b"watching process", watcher.stderr.readline())
-                while options and not re.search(rb" [1-9]\d* blocks watched at the end", watcher.stdout.readline()):
+                while TIMES[0] in options and not re.search(rb" [1-9]\d* blocks watched at the end", watcher.stdout.readline()):
                     pass
                 os.kill(pid, signal.SIGKILL)
                 out, _ = watcher.communicate(timeout=ledger.TIMEOUT)

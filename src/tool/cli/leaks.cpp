@@ -1,5 +1,6 @@
 // heapledger leaks: of a profile, what its watch found; of a running program, the watch itself.
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -94,9 +95,13 @@ void listen_to_signals() {
   ::sigaction(SIGUSR1, &action, nullptr);
 }
 
-void sleep_until(std::uint64_t time_ns) {
-  const timespec until{static_cast<std::time_t>(time_ns / ns_per_s), static_cast<long>(time_ns % ns_per_s)};
-  ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);  // a signal ends it
+// True: the process has ended. A signal ends the waiting, too.
+bool ends_until(std::uint64_t time_ns, const collect::unique_fd& process) {
+  const auto now_ns = collect::monotonic_ns();
+  const auto rest_ns = time_ns > now_ns ? time_ns - now_ns : 0;
+  const timespec rest{static_cast<std::time_t>(rest_ns / ns_per_s), static_cast<long>(rest_ns % ns_per_s)};
+  pollfd end{.fd = process.get(), .events = POLLIN, .revents = 0};  // without a pidfd nothing is waited for but time
+  return ::ppoll(&end, 1, &rest, nullptr) == 1;
 }
 
 std::uint64_t after(double seconds) {
@@ -109,6 +114,7 @@ class live_watch {
   explicit live_watch(const leaks_options& options)
       : options_(options),
         program_(collect::await_program(static_cast<pid_t>(std::stoi(options.target)))),
+        end_(collect::open_pidfd(program_.pid)),
         segment_(program_.segment, collect::links::refused) {
     begin(after(options.watch.after_s), leaks::earlier_blocks::taken_up);
     collect::heed_wish(segment_, wish_ = collect::read_wish(segment_).wish);
@@ -116,6 +122,7 @@ class live_watch {
 
   leaks::watcher& watch() { return *watch_; }
   pid_t pid() const { return program_.pid; }
+  bool ends_until(std::uint64_t time_ns) const { return cli::ends_until(time_ns, end_); }
 
   // False: the user wants it to stop.
   bool heed_user() {
@@ -135,6 +142,7 @@ class live_watch {
 
   const leaks_options& options_;
   collect::running_program program_;
+  collect::unique_fd end_;
   collect::segment_file segment_;
   std::optional<leaks::watcher> watch_;
   std::uint32_t wish_ = 0;
@@ -164,7 +172,7 @@ int watch_process(const leaks_options& options) {
       show(profile_of(watch, options.watch.hunt, options.debug_paths), options, known, {});
       print("\n");
     }
-    sleep_until(std::min({watch.due_ns(), report_ns, end_ns}));
+    if (process.ends_until(std::min({watch.due_ns(), report_ns, end_ns}))) is_alive = false;
   }
   auto& watch = process.watch();
   if (is_alive) {
