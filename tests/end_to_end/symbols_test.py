@@ -1,16 +1,46 @@
 """A report without names says what to do for them, and doing it helps."""
 
+import http.server
 import os
 import shutil
+import subprocess
+import threading
 
 import ledger
 
 MISSING = "functions without a name"
 
 
+class DebugServer(http.server.ThreadingHTTPServer):
+    """Has one debug file, by its build-id, as a server of debuginfod does."""
+
+    def __init__(self, build_id, file):
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.wanted, self.asked = f"/buildid/{build_id}/debuginfo", []
+        with open(file, "rb") as opened:
+            self.content = opened.read()
+
+    def environment(self, cache):
+        return {"DEBUGINFOD_URLS": f"http://127.0.0.1:{self.server_port}", "DEBUGINFOD_CACHE_PATH": cache, "no_proxy": "127.0.0.1"}
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        found = self.path == self.server.wanted
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Length", str(len(self.server.content) if found else 0))
+        self.end_headers()
+        if found:
+            self.wfile.write(self.server.content)
+
+    def log_message(self, *_):
+        pass
+
+
 class Symbols(ledger.Case):
-    def text(self, profile, *options):
-        done = ledger.execute([ledger.BIN, "report", *options, profile])
+    def text(self, profile, *options, env=None):
+        done = ledger.execute([ledger.BIN, "report", *options, profile], env=env)
         self.assertEqual((done.status, done.err), (0, b""), done)
         return done.out.decode()
 
@@ -38,6 +68,34 @@ class Symbols(ledger.Case):
         text = self.text(profile, "--debug-path", os.path.dirname(self.debug))
         self.assertNotIn(MISSING, text)
         self.assertIn(" main ", text)
+
+    def test_fetching_it(self):
+        """From a server, when that is wanted and not otherwise, and once."""
+        notes = subprocess.run(["readelf", "-n", self.debug], check=True, capture_output=True, text=True).stdout
+        build_id = notes.split("Build ID: ")[1].split()[0]
+        # Where no debug file is found: another place, and no link.
+        alone = self.path("alone")
+        ledger.execute(["objcopy", "--strip-all", "--remove-section=.gnu_debuglink", self.stripped, alone])
+        profile = self.profile([alone, "1000"]).files[0]
+        with DebugServer(build_id, self.debug) as server:
+            thread = threading.Thread(target=server.serve_forever)
+            thread.start()
+            env = server.environment(self.path("cache"))
+            self.assertIn(MISSING, self.text(profile, env=env))
+            self.assertEqual(server.asked, [])
+            self.assertNotIn(MISSING, self.text(profile, "--debuginfod", env=env))
+            self.assertEqual(server.asked.count(server.wanted), 1)
+            self.assertNotIn(MISSING, self.text(profile, "--debuginfod", env=env))
+            self.assertEqual(server.asked.count(server.wanted), 1)
+            server.shutdown()
+            thread.join()
+        done = ledger.execute([ledger.BIN, "report", "--debuginfod", profile], env=server.environment(self.path("empty")))
+        self.assertEqual(done.status, 0)
+        self.assertIn(MISSING, done.out.decode())
+        self.assertIn(b"--debuginfod: the servers cannot be asked: Connection refused", done.err)
+        done = ledger.execute([ledger.BIN, "report", "--debuginfod", profile], env={"DEBUGINFOD_URLS": ""})
+        self.assertEqual((done.status, done.out), (125, b""))
+        self.assertIn(b"--debuginfod: no server is named; set DEBUGINFOD_URLS", done.err)
 
     def test_nothing_to_say(self):
         self.assertNotIn(MISSING, self.text(self.profile([ledger.program("nothing"), "1000"]).files[0]))

@@ -221,7 +221,7 @@ TEST(leaks_options, are_taken) {
   EXPECT_EQ(options.duration_s, 5);
   EXPECT_EQ(options.watch.hunt.report_s, 0);
   EXPECT_EQ(options.watch.hunt.suspicious_s, 1);
-  EXPECT_EQ(options.debug_paths, (std::vector<std::string>{"/usr"}));
+  EXPECT_EQ(options.debug.folders, (std::vector<std::string>{"/usr"}));
   EXPECT_NE(options.of_a_process, "");
   EXPECT_EQ(std::get<leaks_options>(parsed({"leaks", "--suppressions", "s", "--error-exitcode", "1", "--json", "a"}))
                 .of_a_process,
@@ -241,7 +241,7 @@ TEST(report_options, are_taken) {
   EXPECT_EQ(options.top, 5U);
   EXPECT_EQ(options.depth, 3U);
   EXPECT_TRUE(options.full_recursion);
-  EXPECT_EQ(options.debug_paths, (words{"/usr", "/tmp"}));
+  EXPECT_EQ(options.debug.folders, (words{"/usr", "/tmp"}));
   EXPECT_EQ(std::get<report_options>(parsed({"report", "--", "--odd.hlp"})).file, "--odd.hlp");
   EXPECT_EQ(std::get<report_options>(parsed({"report", "[a].hlp"})).file, "[a].hlp");
   EXPECT_EQ(std::get<report_options>(parsed({"report", "[a]"})).file, "[a]");
@@ -283,7 +283,7 @@ TEST(html_options, name_the_page) {
       parsed({"html", "-f", "--output=b.html", "--debug-path", "/usr", "--debug-path", "/tmp", "a.hlp"}));
   EXPECT_EQ(full.output, "b.html");
   EXPECT_TRUE(full.force);
-  EXPECT_EQ(full.debug_paths, (std::vector<std::string>{"/usr", "/tmp"}));
+  EXPECT_EQ(full.debug.folders, (std::vector<std::string>{"/usr", "/tmp"}));
   EXPECT_SAYS(refusal({"html"}), "which profile?");
   EXPECT_SAYS(refusal({"html", "--ouput", "b", "a"}), "did you mean --output?");
 }

@@ -86,7 +86,7 @@ TEST_F(symbolize_files, link_in_the_debug_folder_beside_the_program) {
 TEST_F(symbolize_files, link_under_a_debug_path) {
   const auto program = scratch_.copy("separate", "bin/separate");
   scratch_.copy("separate.debug", "debug/" + scratch_.path().relative_path().string() + "/bin/separate.debug");
-  options_.debug_paths = {(scratch_.path() / "debug").string()};
+  options_.debug.folders = {(scratch_.path() / "debug").string()};
   expect_all(run(program, build_id_of(program)));
 }
 
@@ -108,28 +108,28 @@ TEST_F(symbolize_files, build_id_folder) {
   const auto program = scratch_.copy("stripped", "bin/stripped");
   put_by_build_id("separate.debug", "debug");
   expect_exports(run(program, build_id_of(program)));
-  options_.debug_paths = {(scratch_.path() / "debug").string()};
+  options_.debug.folders = {(scratch_.path() / "debug").string()};
   expect_all(run(program, build_id_of(program)));
 }
 
 TEST_F(symbolize_files, another_machine_with_the_debug_file_alone) {
   put_by_build_id("separate.debug", "debug");
-  options_.debug_paths = {(scratch_.path() / "debug").string()};
+  options_.debug.folders = {(scratch_.path() / "debug").string()};
   expect_all(run("/opt/of/another/machine/program", build_id_of(fixture("gcc"))));
 }
 
 TEST_F(symbolize_files, another_machine_with_a_copy_of_the_program) {
   scratch_.copy("gcc", "copies/program");
-  options_.debug_paths = {(scratch_.path() / "copies").string()};
+  options_.debug.folders = {(scratch_.path() / "copies").string()};
   expect_all(run("/opt/of/another/machine/program", build_id_of(fixture("gcc"))));
   scratch_.copy("gcc", "root/opt/of/another/machine/program");
-  options_.debug_paths = {(scratch_.path() / "root").string()};
+  options_.debug.folders = {(scratch_.path() / "root").string()};
   expect_all(run("/opt/of/another/machine/program", build_id_of(fixture("gcc"))));
 }
 
 TEST_F(symbolize_files, a_copy_of_another_build_is_not_believed) {
   scratch_.copy("gcc_o3", "copies/program");
-  options_.debug_paths = {(scratch_.path() / "copies").string()};
+  options_.debug.folders = {(scratch_.path() / "copies").string()};
   const auto summary = run("/opt/of/another/machine/program", build_id_of(fixture("gcc")));
   expect_nothing(summary, module_symbols::missing);
   EXPECT_NE(summary.advice.find("not on this machine"), std::string::npos) << summary.advice;
@@ -146,7 +146,7 @@ TEST_F(symbolize_files, rebuilt_since) {
 TEST_F(symbolize_files, rebuilt_since_and_the_old_debug_file_kept) {
   const auto program = scratch_.copy("gcc_o3", "bin/program");
   put_by_build_id("separate.debug", "debug");
-  options_.debug_paths = {(scratch_.path() / "debug").string()};
+  options_.debug.folders = {(scratch_.path() / "debug").string()};
   expect_all(run(program, build_id_of(fixture("gcc"))));
 }
 

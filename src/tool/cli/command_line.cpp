@@ -43,13 +43,14 @@ command_line::command_line(const std::string& name) : app_(purpose_of(name), nam
   app_.option_defaults()->take_last();
 }
 
-void command_line::add_debug_path(std::vector<std::string>& folders) {
-  app_.add_option("--debug-path", folders, "a folder of debug files; may be repeated")
+void command_line::add_debug_options(debug_options& options) {
+  app_.add_option("--debug-path", options.folders, "a folder of debug files; may be repeated")
       ->type_name("DIR")
       ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app_.add_flag("--debuginfod", options.debuginfod, "fetch debug files from the servers in DEBUGINFOD_URLS");
 }
 
 bool command_line::takes_next_word(const std::string& word) const {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tool/cli/commands.hpp"
+
 namespace heapledger::cli {
 
 struct help_wanted {
@@ -17,7 +19,7 @@ class command_line {
 
   CLI::App& app() { return app_; }
   // Of every command that looks names up.
-  void add_debug_path(std::vector<std::string>& folders);
+  void add_debug_options(debug_options& options);
 
   // Arguments beyond those that the command has names for go there, instead of being refused. (A vector of CLI11's
   // would take a file's name in brackets for a list.)

@@ -59,6 +59,11 @@ struct detach_options {
 };
 int detach(const detach_options& options);
 
+struct debug_options {
+  std::vector<std::string> folders;  // extra places for debug files
+  bool debuginfod = false;           // and what servers have
+};
+
 struct report_options {
   std::string file;                 // empty: the answer is which one there is
   std::vector<std::string> others;  // further ones: a table of processes
@@ -72,7 +77,7 @@ struct report_options {
   std::vector<std::string> suppressions;  // files: never freed, and known
   std::string since;                      // snapshots: what happened from one to the other, or to the end
   std::string until;
-  std::vector<std::string> debug_paths;  // extra places for debug files
+  debug_options debug;
 };
 int report(const report_options& options);
 
@@ -83,7 +88,7 @@ struct diff_options {
   std::string by;                       // empty: peak
   std::uint32_t top = 0;                // 0: ten places in text, everything in JSON
   std::vector<std::string> fail_above;  // as diff::parse_gate takes them
-  std::vector<std::string> debug_paths;
+  debug_options debug;
 };
 int diff_profiles(const diff_options& options);
 
@@ -93,7 +98,7 @@ struct html_options {
   std::string output;  // empty: the profile's name with .html for .hlp; "-": standard output
   bool force = false;  // overwrite an existing file
   bool quiet = false;
-  std::vector<std::string> debug_paths;
+  debug_options debug;
 };
 int html(const html_options& options);
 
@@ -128,7 +133,7 @@ struct export_options {
   bool force = false;  // overwrite an existing file
   bool quiet = false;
   std::string by;  // empty: the format's own
-  std::vector<std::string> debug_paths;
+  debug_options debug;
 };
 int export_profile(const export_options& options);
 
@@ -139,7 +144,7 @@ struct leaks_options {
   double duration_s = 0;     // 0: until the program ends, or this is interrupted
   std::string of_a_process;  // an option that was given and says nothing about a profile
   leak_watch_options watch;
-  std::vector<std::string> debug_paths;
+  debug_options debug;
 };
 int leaks(const leaks_options& options);
 

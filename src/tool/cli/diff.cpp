@@ -47,8 +47,8 @@ analyse::measure usual_measure(const process_info& before, const process_info& a
 }  // namespace
 
 int diff_profiles(const diff_options& options) {
-  const profile before = load_profile(options.old_file, options.debug_paths);
-  const profile after = load_profile(options.new_file, options.debug_paths);
+  const profile before = load_profile(options.old_file, options.debug);
+  const profile after = load_profile(options.new_file, options.debug);
   const diff::comparison compared(before, after);
   const auto asked = analyse::parse_measure(options.by);
   const auto by = asked.value_or(usual_measure(before.process, after.process));

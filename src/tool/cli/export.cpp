@@ -48,7 +48,7 @@ int export_profile(const export_options& options) {
     throw input_error("export", fmt::format("{} is not for a terminal", format.name),
                       fmt::format("add -o FILE{}", format.file_ending));
   }
-  const profile loaded = load_profile(options.file, options.debug_paths);
+  const profile loaded = load_profile(options.file, options.debug);
   const exports::sink to_file = [&](std::string_view bytes) { file.write(bytes); };
   const auto by = analyse::parse_measure(options.by);
   exports::notes notes;

@@ -31,12 +31,12 @@ int html(const html_options& options) {
     say(fmt::format("html: {}", html::page_shell_missing()));
     return exit_failure;
   }
-  profile loaded = load_profile(options.file, options.debug_paths);
+  profile loaded = load_profile(options.file, options.debug);
   const std::string path = options.output.empty() ? page_name(options.file, loaded.process) : options.output;
   output_file file(path, options.force, {options.file, options.before});
   const std::string page = options.before.empty()
                                ? html::html_page(std::move(loaded))
-                               : html::html_page(load_profile(options.before, options.debug_paths), std::move(loaded));
+                               : html::html_page(load_profile(options.before, options.debug), std::move(loaded));
   file.write(page);
   file.finish();
   if (path != "-" && !options.quiet) {

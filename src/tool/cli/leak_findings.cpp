@@ -9,13 +9,13 @@
 
 #include "tool/analyse/excerpt.hpp"
 #include "tool/analyse/leak_place.hpp"
+#include "tool/cli/find_symbols.hpp"
 #include "tool/collect/pools.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/leaks/entry.hpp"
 #include "tool/leaks/growth.hpp"
 #include "tool/profile/saturating.hpp"
-#include "tool/symbolize/symbolize.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -132,8 +132,7 @@ std::string untold_because(const leak_info& found) {
   return words;
 }
 
-profile profile_of(const leaks::watcher& watch, const leaks::hunt_options& options,
-                   const std::vector<std::string>& debug_paths) {
+profile profile_of(const leaks::watcher& watch, const leaks::hunt_options& options, const debug_options& debug) {
   const auto segment = collect::copy_segment(watch.segment());
   profile whole = collect::to_profile(segment);
   const auto start_ns = segment.header.start_monotonic_ns;
@@ -145,9 +144,7 @@ profile profile_of(const leaks::watcher& watch, const leaks::hunt_options& optio
   std::set<std::uint32_t> ids;
   for (const auto& entry : whole.leaks->entries) ids.insert(entry.stack);
   profile result = analyse::excerpt(whole, ids);
-  symbolize_options symbols;
-  symbols.debug_paths = debug_paths;
-  symbolize(result, symbols);
+  find_symbols(result, debug);
   return result;
 }
 

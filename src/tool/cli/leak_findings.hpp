@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tool/cli/commands.hpp"
 #include "tool/collect/segment_copy.hpp"
 #include "tool/leaks/suppressions.hpp"
 #include "tool/leaks/watcher.hpp"
@@ -16,8 +17,7 @@ namespace heapledger::cli {
 void name_by_stacks(leak_info& found, const collect::segment_copy& segment, const profile& p);
 
 // The profile of the moment, with symbols, of the stacks that were found.
-profile profile_of(const leaks::watcher& watch, const leaks::hunt_options& options,
-                   const std::vector<std::string>& debug_paths);
+profile profile_of(const leaks::watcher& watch, const leaks::hunt_options& options, const debug_options& debug);
 
 // What a watch that found no leak is worth.
 enum class no_leak {

@@ -71,7 +71,7 @@ int leaks_of_profile(const leaks_options& options) {
     throw usage_error(fmt::format("leaks: {} is for the watch of a running program; {} is a profile, of what was found",
                                   options.of_a_process, options.target));
   const auto known = read_suppressions(options.watch.suppressions);
-  const profile loaded = load_profile(options.target, options.debug_paths);
+  const profile loaded = load_profile(options.target, options.debug);
   if (!loaded.leaks && options.watch.error_exitcode != 0)  // nothing can be said, which must not look like no leak
     throw input_error(options.target, "the profile has no leak watch",
                       "heapledger run --leaks -- PROGRAM, or, while it is there, heapledger start PID");
@@ -169,7 +169,7 @@ int watch_process(const leaks_options& options) {
       is_asked = 0;
       if (now_ns >= report_ns) report_ns = after(report_s);
       if (options.watch.may_stop) leaks::ask_witness(watch);
-      show(profile_of(watch, options.watch.hunt, options.debug_paths), options, known, {});
+      show(profile_of(watch, options.watch.hunt, options.debug), options, known, {});
       print("\n");
     }
     if (process.ends_until(std::min({watch.due_ns(), report_ns, end_ns}))) is_alive = false;
@@ -181,7 +181,7 @@ int watch_process(const leaks_options& options) {
   } else {
     watch.look_at_end();
   }
-  auto found = profile_of(watch, options.watch.hunt, options.debug_paths);
+  auto found = profile_of(watch, options.watch.hunt, options.debug);
   if (!is_alive && found.process.ended == ending::running) found.process.ended = ending::lost;
   const int status = exit_status(options, show(found, options, known, {}));
   const auto why = untold_because(*found.leaks);

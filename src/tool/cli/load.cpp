@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tool/analyse/snapshots.hpp"
+#include "tool/cli/find_symbols.hpp"
 #include "tool/cli/which_program.hpp"
 #include "tool/collect/running_profile.hpp"
 #include "tool/collect/segment.hpp"
@@ -17,7 +18,6 @@
 #include "tool/profile/read.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/symbolize/perf_map.hpp"
-#include "tool/symbolize/symbolize.hpp"
 
 namespace heapledger::cli {
 namespace {
@@ -33,17 +33,13 @@ bool is_segment(const std::string& path) {
   return collect::looks_like_segment(std::string_view(bytes.data(), static_cast<std::size_t>(file.gcount())));
 }
 
-profile load_file(const std::string& path, const std::vector<std::string>& debug_paths) {
+profile load_file(const std::string& path, const debug_options& debug) {
   const bool is_running = names_process(path);
   const bool is_of_here = is_running || is_segment(path);
   profile loaded = is_running   ? collect::profile_of(which_program(path))
                    : is_of_here ? collect::collect_segment(path)
                                 : read_profile(path);
-  if (!loaded.symbolized || !debug_paths.empty()) {
-    symbolize_options options;
-    options.debug_paths = debug_paths;
-    symbolize(loaded, options);
-  }
+  if (!loaded.symbolized || !debug.folders.empty() || debug.debuginfod) find_symbols(loaded, debug);
   if (is_of_here) symbols::name_generated_code(loaded);
   return loaded;
 }
@@ -72,10 +68,10 @@ std::optional<snapshot_path> split_snapshot(const std::string& path) {
   return {};
 }
 
-profile load_profile(const std::string& path, const std::vector<std::string>& debug_paths) {
+profile load_profile(const std::string& path, const debug_options& debug) {
   const auto split = split_snapshot(path);
-  if (!split) return load_file(path, debug_paths);
-  const auto whole = load_file(split->file, debug_paths);
+  if (!split) return load_file(path, debug);
+  const auto whole = load_file(split->file, debug);
   return analyse::profile_at(whole, snapshot_of(whole, split->file, split->name));
 }
 

@@ -4,15 +4,15 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "tool/cli/commands.hpp"
 #include "tool/profile/profile.hpp"
 
 namespace heapledger::cli {
 
-// Symbols are looked up where the file has none, and again when debug paths are given. Throws what names the file, says
-// what is wrong with it and what to do, in one line.
-profile load_profile(const std::string& path, const std::vector<std::string>& debug_paths);
+// Symbols are looked up where the file has none, and again when debug files are wanted. Throws what names the file,
+// says what is wrong with it and what to do, in one line.
+profile load_profile(const std::string& path, const debug_options& debug);
 
 // FILE@NAME, where FILE is there or a pid; NAME may have an @ of its own. Nothing where the whole is a file.
 struct snapshot_path {

@@ -46,7 +46,7 @@ diff_options parse_diff(std::span<const std::string> given_words) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  line.add_debug_path(options.debug_paths);
+  line.add_debug_options(options.debug);
   line.parse({given_words.begin(), given_words.end()});
 
   if (app.count("--by") != 0) {

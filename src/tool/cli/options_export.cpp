@@ -22,7 +22,7 @@ export_options parse_export(std::span<const std::string> given_words) {
   app.add_option("--by", options.by, "live, peak, allocated, count or temporary: what is shown first (peak)")
       ->type_name("MEASURE");
   app.add_flag("-q,--quiet", options.quiet, "do not say what was written");
-  line.add_debug_path(options.debug_paths);
+  line.add_debug_options(options.debug);
   line.parse({given_words.begin(), given_words.end()});
 
   if (app.count("--format") == 0) {

@@ -16,7 +16,7 @@ html_options parse_html(std::span<const std::string> given_words) {
   app.add_option("--diff", options.before, "an older profile: the page shows what changed since")->type_name("OLD");
   app.add_flag("-f,--force", options.force, "overwrite an existing file");
   app.add_flag("-q,--quiet", options.quiet, "say nothing");
-  line.add_debug_path(options.debug_paths);
+  line.add_debug_options(options.debug);
   line.parse({given_words.begin(), given_words.end()});
   if (options.file.empty()) throw usage_error("which profile? Type: heapledger html PROFILE");
   return options;

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* of_a_process = "Of a running program (PID)";
 
 bool says_nothing_of_a_profile(const std::string& name) {
-  constexpr std::array of_both = {"--top", "--debug-path", "--suppressions", "--error-exitcode"};
+  constexpr std::array of_both = {"--top", "--debug-path", "--debuginfod", "--suppressions", "--error-exitcode"};
   return std::find(of_both.begin(), of_both.end(), name) == of_both.end();
 }
 
@@ -52,8 +52,7 @@ leaks_options parse_leaks(std::span<const std::string> given_words) {
       [&](auto source, const std::string& text) { options.top = number_value(source, text, 1, UINT32_MAX); });
   add("--duration", "S", "watch for so long (until it ends, or Ctrl-C)",
       [&](auto source, const std::string& text) { options.duration_s = seconds_value(source, text, 0.01, 1e9); });
-  add("--debug-path", "DIR", "a folder of debug files; may be repeated",
-      [&](auto, const std::string& text) { options.debug_paths.push_back(text); });
+  line.add_debug_options(options.debug);
   add_leak_options("", options.watch, add);
   line.parse({given_words.begin(), given_words.end()});
   for (const auto& each : values) {

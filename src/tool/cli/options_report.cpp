@@ -41,7 +41,7 @@ report_options parse_report(std::span<const std::string> given_words) {
   app.add_option("--since", options.since, "what happened after this snapshot (FILE@NAME shows one itself)")
       ->type_name("NAME");
   app.add_option("--until", options.until, "and up to this one (the end)")->type_name("NAME");
-  line.add_debug_path(options.debug_paths);
+  line.add_debug_options(options.debug);
   line.parse({given_words.begin(), given_words.end()});
 
   if (app.count("--by") != 0) {

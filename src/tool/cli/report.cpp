@@ -149,7 +149,7 @@ int report_processes(const report_options& options) {
 int report(const report_options& options) {
   if (options.file.empty()) return ask_which();
   if (!options.others.empty()) return report_processes(options);
-  const profile loaded = between(load_profile(options.file, options.debug_paths), options);
+  const profile loaded = between(load_profile(options.file, options.debug), options);
   const auto by = analyse::parse_measure(options.by);
   const auto choice = choose(loaded, options);
   if (options.json) {

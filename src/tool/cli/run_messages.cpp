@@ -207,9 +207,12 @@ void say_failed(const std::vector<failed_profile>& failed, const std::string& se
 progress_line::progress_line(bool wanted) : is_wanted_(wanted && ::isatty(STDERR_FILENO) == 1) {}
 
 void progress_line::show(std::size_t done, std::size_t total) {
-  if (!is_wanted_ || total == 0) return;
-  auto text = fmt::format("heapledger: finding symbols, {} %", done * 100 / total);
-  if (text == shown_) return;
+  if (total != 0) show(fmt::format("finding symbols, {} %", done * 100 / total));
+}
+
+void progress_line::show(std::string_view what) {
+  auto text = fmt::format("heapledger: {}", printable(what));
+  if (!is_wanted_ || text == shown_) return;
   shown_ = std::move(text);
   print(fmt::format("\r{}\033[K", shown_));
 }

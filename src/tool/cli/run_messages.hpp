@@ -44,7 +44,8 @@ class progress_line {
   progress_line(const progress_line&) = delete;
   progress_line& operator=(const progress_line&) = delete;
 
-  void show(std::size_t done, std::size_t total);
+  void show(std::size_t done, std::size_t total);  // of the symbols
+  void show(std::string_view what);
   void clear();
 
  private:

@@ -99,8 +99,8 @@ struct symbol_names::state {
     try {
       auto& resolver = resolvers[key];
       if (resolver == nullptr)
-        resolver = std::make_unique<symbols::resolver>(symbols::find_module_files(key.first, key.second, {}),
-                                                       std::vector<std::string>{});
+        resolver =
+            std::make_unique<symbols::resolver>(symbols::find_module_files(key.first, key.second, {}), debug_places{});
       if (!resolver->has_file()) return found;
       resolver->resolve(addresses, [&](std::size_t index, std::span<const symbols::resolved_frame> frames) {
         auto& to = found[addresses[index]];

@@ -138,7 +138,7 @@ void write_symbol_advice(page& page, const profile& p) {
   page.paragraph(
       "Build with -g, or install the package with debug symbols (those named -dbgsym are in Debian's archive of debug "
       "packages, which apt must be told of) and read again with --debug-path /usr/lib/debug, or with the folder that "
-      "the debug files are in.",
+      "the debug files are in; or with --debuginfod, which fetches them from the servers in DEBUGINFOD_URLS.",
       2, tone::faint);
 }
 

@@ -9,8 +9,8 @@ namespace {
 constexpr const char* system_debug_path = "/usr/lib/debug";
 constexpr std::string_view deleted_suffix = " (deleted)";
 
-std::vector<std::string> debug_roots(const std::vector<std::string>& debug_paths) {
-  auto roots = debug_paths;
+std::vector<std::string> debug_roots(const debug_places& debug) {
+  auto roots = debug.folders;
   roots.emplace_back(system_debug_path);
   return roots;
 }
@@ -39,6 +39,13 @@ std::unique_ptr<elf_file> by_build_id(const std::string& build_id, const std::ve
   return nullptr;
 }
 
+std::unique_ptr<elf_file> fetched(const std::string& build_id, const std::string& of, const debug_places& debug,
+                                  elf_role role = elf_role::code) {
+  if (!debug.fetch || build_id.empty()) return nullptr;
+  const auto path = debug.fetch(build_id, name_of(of));
+  return path.empty() ? nullptr : open_with_build_id(path, build_id, role);
+}
+
 // A checksum over the whole file: only where no build-id can decide.
 bool belongs(const elf_file& debug, const elf_file& main, std::uint32_t crc) {
   const auto wanted = main.build_id();
@@ -65,7 +72,7 @@ std::unique_ptr<elf_file> by_link(const elf_file& main, const std::vector<std::s
 
 // The module's file: under its own name, else a copy under one of the debug paths that has its build-id.
 std::unique_ptr<elf_file> find_main(const std::string& module_path, const std::string& build_id,
-                                    const std::vector<std::string>& debug_paths, std::string& other_build_id) {
+                                    const std::vector<std::string>& folders, std::string& other_build_id) {
   std::string path = module_path;
   const bool deleted = path.ends_with(deleted_suffix);
   if (deleted) path.resize(path.size() - deleted_suffix.size());
@@ -76,7 +83,7 @@ std::unique_ptr<elf_file> find_main(const std::string& module_path, const std::s
     if (!needs_build_id) other_build_id = found.empty() ? "none" : found;
   }
   if (build_id.empty()) return nullptr;
-  for (const auto& root : debug_paths) {
+  for (const auto& root : folders) {
     auto whole = root;
     if (!path.starts_with('/')) whole += '/';
     whole += path;
@@ -89,30 +96,30 @@ std::unique_ptr<elf_file> find_main(const std::string& module_path, const std::s
 
 }  // namespace
 
-module_files find_module_files(const std::string& module_path, const std::string& build_id,
-                               const std::vector<std::string>& debug_paths) {
+module_files find_module_files(const std::string& module_path, const std::string& build_id, const debug_places& debug) {
   module_files files;
-  const auto roots = debug_roots(debug_paths);
-  files.main = find_main(module_path, build_id, debug_paths, files.other_build_id);
+  const auto roots = debug_roots(debug);
+  files.main = find_main(module_path, build_id, debug.folders, files.other_build_id);
   if (files.main && files.main->has_debug_info()) return files;
-  files.debug = by_build_id(files.main ? files.main->build_id() : build_id, roots);
+  const auto wanted = files.main ? files.main->build_id() : build_id;
+  files.debug = by_build_id(wanted, roots);
   if (!files.debug && files.main) files.debug = by_link(*files.main, roots);
+  if (!files.debug) files.debug = fetched(wanted, module_path, debug);
   return files;
 }
 
 std::unique_ptr<elf_file> find_alternate_file(const std::string& debug_file, const std::string& name,
-                                              const std::string& build_id,
-                                              const std::vector<std::string>& debug_paths) {
+                                              const std::string& build_id, const debug_places& debug) {
   if (build_id.empty()) return nullptr;
   if (!name.empty()) {
     const auto path = name.starts_with('/') ? name : directory_of(debug_file) + "/" + name;
     if (auto file = open_with_build_id(path, build_id, elf_role::common)) return file;
   }
-  const auto roots = debug_roots(debug_paths);
+  const auto roots = debug_roots(debug);
   if (auto file = by_build_id(build_id, roots, elf_role::common)) return file;
   for (const auto& root : roots)
     if (auto file = open_with_build_id(root + "/.dwz/" + name_of(name), build_id, elf_role::common)) return file;
-  return nullptr;
+  return fetched(build_id, name, debug, elf_role::common);
 }
 
 }  // namespace heapledger::symbols

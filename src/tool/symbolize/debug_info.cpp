@@ -23,23 +23,23 @@ bool inside(const std::vector<address_range>& ranges, std::uint64_t address) {
 }  // namespace
 
 std::unique_ptr<debug_info> debug_info::open(const elf_file& file, const std::vector<address_range>& executable,
-                                             const std::vector<std::string>& debug_paths) {
+                                             const debug_places& debug) {
   if (!file.has_debug_info()) return nullptr;
   std::unique_ptr<debug_info> info(new debug_info);
   info->dwarf_.reset(dwarf_begin_elf(file.handle(), DWARF_C_READ, nullptr));
   if (!info->dwarf_) return nullptr;
-  info->add_alternate(file, debug_paths);
+  info->add_alternate(file, debug);
   info->index_units(file, executable);
   if (info->units_.empty() && !info->alternate_missing_) return nullptr;
   return info;
 }
 
-void debug_info::add_alternate(const elf_file& file, const std::vector<std::string>& debug_paths) {
+void debug_info::add_alternate(const elf_file& file, const debug_places& debug) {
   const char* name = nullptr;
   const void* id = nullptr;
   const auto size = dwelf_dwarf_gnu_debugaltlink(dwarf_.get(), &name, &id);
   if (size <= 0 || name == nullptr) return;
-  alternate_file_ = find_alternate_file(file.path(), name, to_hex(id, static_cast<std::size_t>(size)), debug_paths);
+  alternate_file_ = find_alternate_file(file.path(), name, to_hex(id, static_cast<std::size_t>(size)), debug);
   if (alternate_file_) alternate_.reset(dwarf_begin_elf(alternate_file_->handle(), DWARF_C_READ, nullptr));
   dwarf_setalt(dwarf_.get(), alternate_ ? alternate_.get() : no_alternate());
   alternate_missing_ = !alternate_;

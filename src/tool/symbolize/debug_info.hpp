@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tool/symbolize/debug_places.hpp"
 #include "tool/symbolize/elf_file.hpp"
 #include "tool/symbolize/reach_index.hpp"
 
@@ -24,7 +25,7 @@ class debug_info {
   // Null when the file has no usable DWARF. `executable` limits what is believed: the linker leaves ranges of functions
   // that it dropped, at addresses that belong to nobody. The file must outlive the object.
   static std::unique_ptr<debug_info> open(const elf_file& file, const std::vector<address_range>& executable,
-                                          const std::vector<std::string>& debug_paths);
+                                          const debug_places& debug);
 
   // Index of the unit that covers the address; where several do, the one with the smallest range.
   std::optional<std::size_t> find(std::uint64_t address) const;
@@ -42,7 +43,7 @@ class debug_info {
     void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
   };
   debug_info() = default;
-  void add_alternate(const elf_file& file, const std::vector<std::string>& debug_paths);
+  void add_alternate(const elf_file& file, const debug_places& debug);
   void index_units(const elf_file& file, const std::vector<address_range>& executable);
   void add_ranges(Dwarf_Die& die, std::size_t unit, const std::vector<address_range>& executable);
 

@@ -28,7 +28,7 @@ std::uint32_t to_line(std::uint64_t value) {
 
 }  // namespace
 
-resolver::resolver(module_files files, const std::vector<std::string>& debug_paths) : files_(std::move(files)) {
+resolver::resolver(module_files files, const debug_places& debug) : files_(std::move(files)) {
   if (files_.main && !has_symbol_table()) mini_ = mini_debug_info::open(*files_.main);
   if (files_.main) symbols_.add(files_.main->handle());
   if (files_.debug) symbols_.add(files_.debug->handle());
@@ -37,7 +37,7 @@ resolver::resolver(module_files files, const std::vector<std::string>& debug_pat
   const auto* with_code = files_.main ? files_.main.get() : files_.debug.get();
   if (with_code == nullptr) return;
   for (const auto* file : {files_.main.get(), files_.debug.get()})
-    if (file != nullptr && !info_) info_ = debug_info::open(*file, with_code->executable_ranges(), debug_paths);
+    if (file != nullptr && !info_) info_ = debug_info::open(*file, with_code->executable_ranges(), debug);
 }
 
 bool resolver::has_symbol_table() const {

@@ -26,7 +26,7 @@ struct resolved_frame {
 
 class resolver {
  public:
-  resolver(module_files files, const std::vector<std::string>& debug_paths);
+  resolver(module_files files, const debug_places& debug);
 
   bool has_file() const { return files_.main || files_.debug; }
   bool has_debug_info() const { return info_ != nullptr; }

@@ -114,9 +114,9 @@ class symbolizer {
       summary.symbols = module_symbols::virtual_module;
     } else {
       const symbols::cut_off_guard guard;
-      auto files = symbols::find_module_files(module.path, module.build_id, options_.debug_paths);
+      auto files = symbols::find_module_files(module.path, module.build_id, options_.debug);
       each.other_build_id = files.other_build_id;
-      const symbols::resolver content(std::move(files), options_.debug_paths);
+      const symbols::resolver content(std::move(files), options_.debug);
       summary.symbols = judge(content, each.other_build_id);
       const auto found = content.has_file() ? resolve(each, content) : found_symbols();
       const auto dead_ends = find_dead_ends(each, content);

@@ -1,8 +1,8 @@
 // Gives every location of a profile its functions, files and lines, from the files on this machine.
 //
-// Reads files and nothing else: no network, no environment, no other process. A file is believed only when its
-// build-id is the one that the profile recorded. A location that nothing is known about keeps no symbols, and is shown
-// as module+0xoffset.
+// Reads files and nothing else: no network, no environment, no other process, unless options.debug.fetch does. A file
+// is believed only when its build-id is the one that the profile recorded. A location that nothing is known about keeps
+// no symbols, and is shown as module+0xoffset.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "tool/profile/profile.hpp"
+#include "tool/symbolize/debug_places.hpp"
 
 namespace heapledger {
 
 struct symbolize_options {
-  std::vector<std::string> debug_paths;                               // places for debug files, before /usr/lib/debug
+  debug_places debug;
   std::function<void(std::size_t done, std::size_t total)> progress;  // in locations
 };
 

@@ -121,7 +121,7 @@ export class ProblemsPage implements Page {
     list("What these numbers do not show", words.losses);
     list("Symbols that are missing", words.symbols);
     if (words.symbols.length > 0) {
-      content.push(el("p", { class: "soft" }, "Build with -g, or install the package with debug symbols, and make the page again: heapledger html --debug-path /usr/lib/debug PROFILE."));
+      content.push(el("p", { class: "soft" }, "Build with -g, or install the package with debug symbols, and make the page again: heapledger html --debug-path /usr/lib/debug PROFILE; or with --debuginfod, which fetches them from the servers in DEBUGINFOD_URLS."));
     }
     const own = report.profiler;
     content.push(el("h2", {}, "heapledger itself"), el("p", {}, `${bytesText(own.own_bytes)} of tables and ${bytesText(own.tag_bytes)} of tags, ` +

@@ -1,0 +1,12 @@
+// The functions, files and lines of a profile, from where --debug-path and --debuginfod say.
+#pragma once
+
+#include "tool/cli/commands.hpp"
+#include "tool/profile/profile.hpp"
+
+namespace heapledger::cli {
+
+// Throws input_error: nothing can be fetched here. What cannot be fetched from a server is said on standard error.
+void find_symbols(profile& p, const debug_options& options);
+
+}  // namespace heapledger::cli
