@@ -118,6 +118,34 @@ TEST_F(symbolize_files, another_machine_with_the_debug_file_alone) {
   expect_all(run("/opt/of/another/machine/program", build_id_of(fixture("gcc"))));
 }
 
+TEST_F(symbolize_files, what_is_fetched_is_believed_by_its_build_id) {
+  const auto program = scratch_.copy("stripped", "bin/stripped");
+  const auto id = build_id_of(program);
+  std::vector<std::string> asked;
+  std::string given = fixture("separate.debug");
+  options_.debug.fetch = [&](const std::string& build_id, const std::string& of) {
+    asked.push_back(build_id + " " + of);
+    return given;
+  };
+  expect_all(run(program, id));
+  expect_all(run("/opt/of/another/machine/program", id));
+  EXPECT_EQ(asked, (std::vector<std::string>{id + " stripped", id + " program"}));
+  for (const std::string& wrong : {std::string(), std::string("/nowhere"), fixture("gcc_o3")}) {
+    given = wrong;
+    expect_exports(run(program, id));
+  }
+}
+
+TEST_F(symbolize_files, nothing_is_fetched_that_is_here_or_has_no_build_id) {
+  options_.debug.fetch = [](const std::string& build_id, const std::string&) -> std::string {
+    ADD_FAILURE() << "asked for " << build_id;
+    return {};
+  };
+  expect_all(run(fixture("gcc"), build_id_of(fixture("gcc"))));
+  run("/opt/of/another/machine/program", "");
+  run("/opt/of/another/machine/program", "../../../etc");
+}
+
 TEST_F(symbolize_files, another_machine_with_a_copy_of_the_program) {
   scratch_.copy("gcc", "copies/program");
   options_.debug.folders = {(scratch_.path() / "copies").string()};
@@ -228,6 +256,9 @@ TEST_F(symbolize_files, missing_dwz_file_is_said) {
   const auto summary = run(program, build_id_of(program));
   EXPECT_EQ(summary.symbols, module_symbols::complete);
   EXPECT_NE(summary.advice.find("dwz"), std::string::npos) << summary.advice;
+  options_.debug.fetch = [&](const std::string&, const std::string& of) { return fixture(of); };
+  expect_all(run(program, build_id_of(program)));
+  options_.debug.fetch = {};
   scratch_.copy("dwz_common", "bin/dwz_common");
   expect_all(run(program, build_id_of(program)));
 }

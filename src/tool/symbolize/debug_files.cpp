@@ -24,6 +24,11 @@ std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// It becomes a part of paths, and comes from a profile.
+bool is_build_id(std::string_view text) {
+  return text.size() >= 4 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::unique_ptr<elf_file> open_with_build_id(const std::string& path, const std::string& build_id,
                                              elf_role role = elf_role::code) {
   auto file = elf_file::open(path, role);
@@ -32,7 +37,7 @@ std::unique_ptr<elf_file> open_with_build_id(const std::string& path, const std:
 
 std::unique_ptr<elf_file> by_build_id(const std::string& build_id, const std::vector<std::string>& roots,
                                       elf_role role = elf_role::code) {
-  if (build_id.size() < 4 || build_id.find_first_not_of("0123456789abcdef") != std::string::npos) return nullptr;
+  if (!is_build_id(build_id)) return nullptr;
   const auto name = "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
   for (const auto& root : roots)
     if (auto file = open_with_build_id(root + name, build_id, role)) return file;
@@ -41,7 +46,7 @@ std::unique_ptr<elf_file> by_build_id(const std::string& build_id, const std::ve
 
 std::unique_ptr<elf_file> fetched(const std::string& build_id, const std::string& of, const debug_places& debug,
                                   elf_role role = elf_role::code) {
-  if (!debug.fetch || build_id.empty()) return nullptr;
+  if (!debug.fetch || !is_build_id(build_id)) return nullptr;
   const auto path = debug.fetch(build_id, name_of(of));
   return path.empty() ? nullptr : open_with_build_id(path, build_id, role);
 }
