@@ -70,6 +70,27 @@ class Markers(Stepping):
         self.assertEqual(done.status, 0, done)
         self.check_phases(file)
 
+    def test_by_growth(self):
+        """From 1 MiB on, and whenever half as much again is live as at the last."""
+        process, file = self.start("growth", "--interval", "10", "--snapshot-growth", "50%")
+        pid = self.program_of(process)
+        self.step(process)
+        self.wait_for(pid, ["1.6MiB"])
+        self.step(process)
+        self.step(process)
+        self.wait_for(pid, ["1.6MiB", "3.2MiB"])
+        self.end(process)
+        markers = ledger.report(file)["markers"]
+        self.assertEqual([(m["name"], m["live_bytes"], m["snapshot"]) for m in markers],
+                         [("1.6MiB", 1638400, True), ("3.2MiB", 3379200, True)])
+        self.assertEqual(self.between(file, "--since", "1.6MiB", "--until", "3.2MiB")["totals"]["live_bytes"], 1740800)
+
+    def wait_for(self, pid, wanted):
+        for _ in range(1000):
+            if names(ledger.report(str(pid))) == wanted:
+                return
+        self.fail(f"not {wanted}: {ledger.report(str(pid)).get('markers')}")
+
     def test_killed(self):
         process, file = self.start("scopes")
         os.kill(self.program_of(process), signal.SIGKILL)

@@ -124,6 +124,15 @@ void steps() {
   step();
 }
 
+// Below and above 1 MiB, a little more, much more.
+void growth() {
+  for (const unsigned each_bytes : {8'192, 8'192, 1'024, 16'384}) {
+    cache_grows(each_bytes);
+    say("ready\n");
+    if (!step()) return;
+  }
+}
+
 void threads() {
   pthread_t thread;
   pthread_create(&thread, nullptr, worker, nullptr);
@@ -171,9 +180,9 @@ int main(int count, char** arguments) {
   const struct {
     const char* name;
     void (*run)();
-  } cases[] = {{"phases", phases},   {"handlers", handlers}, {"storm", storm},
-               {"full", full},       {"names", names},       {"steps", steps},
-               {"threads", threads}, {"scopes", scopes},     {"many_stacks", many_stacks}};
+  } cases[] = {
+      {"phases", phases}, {"handlers", handlers}, {"storm", storm},   {"full", full},     {"names", names},
+      {"steps", steps},   {"threads", threads},   {"scopes", scopes}, {"growth", growth}, {"many_stacks", many_stacks}};
   for (const auto& each : cases)
     if (!std::strcmp(what, each.name)) {
       each.run();

@@ -364,6 +364,11 @@ TEST(mark_options, are_taken) {
   EXPECT_EQ(run_of({"run", "--snapshot-signal", "USR1", "ls"}).snapshot_signal, "USR1");
   EXPECT_EQ(run_of({"run", "ls"}, {{"HEAPLEDGER_SNAPSHOT_SIGNAL", "USR2"}}).snapshot_signal, "USR2");
   EXPECT_SAYS(refusal({"run", "--snapshot-signal", "KILL", "ls"}), "USR1");
+  EXPECT_EQ(run_of({"run", "ls"}).snapshot_growth_percent, 0u);
+  EXPECT_EQ(run_of({"run", "--snapshot-growth", "25%", "ls"}).snapshot_growth_percent, 25u);
+  EXPECT_EQ(run_of({"run", "ls"}, {{"HEAPLEDGER_SNAPSHOT_GROWTH", "50"}}).snapshot_growth_percent, 50u);
+  EXPECT_SAYS(refusal({"run", "--snapshot-growth", "9", "ls"}), "--snapshot-growth");
+  EXPECT_SAYS(refusal({"run", "--snapshot-growth", "%", "ls"}), "--snapshot-growth");
 }
 
 TEST(commands, help_and_version_are_answers) {

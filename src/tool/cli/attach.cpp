@@ -10,6 +10,7 @@
 #include "tool/cli/attach_calls.hpp"
 #include "tool/cli/attach_mark.hpp"
 #include "tool/cli/commands.hpp"
+#include "tool/cli/growth_snapshots.hpp"
 #include "tool/cli/run_finish.hpp"
 #include "tool/cli/run_leaks.hpp"
 #include "tool/cli/run_messages.hpp"
@@ -73,12 +74,16 @@ class attached {
     profile_writer writer(names_, process_.pid);
     writer.complete_by([&](const auto& image, profile& of) { leak_watch_.complete(image, of); });
     writer.read_by([&](const auto& written, const profile& of) { leak_watch_.read(written, of); });
-    collect::session session(directory.path(),
-                             {.interval_ms = options_.interval_ms,
-                              .held_bytes_limit = directory.share_for_ended(),
-                              .retire = [&](auto images) { writer.write_early(std::move(images)); },
-                              .is_retiring = [&] { return writer.is_busy(); },
-                              .look = [&](const auto& image, auto now_ns) { leak_watch_.look(image, now_ns); }});
+    growth_snapshots snapshots(options_.snapshot_growth_percent);
+    collect::session session(directory.path(), {.interval_ms = options_.interval_ms,
+                                                .held_bytes_limit = directory.share_for_ended(),
+                                                .retire = [&](auto images) { writer.write_early(std::move(images)); },
+                                                .is_retiring = [&] { return writer.is_busy(); },
+                                                .look =
+                                                    [&](const auto& image, auto now_ns) {
+                                                      snapshots.look(image);
+                                                      leak_watch_.look(image, now_ns);
+                                                    }});
     const auto outcome = begin_in(process_, settings_for(options_, directory));
     directory.keep(true);
     say_begun(outcome, directory);

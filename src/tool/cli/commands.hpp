@@ -37,8 +37,9 @@ struct run_options {
   bool leaks = false;
   bool leak_options_given = false;
   leak_watch_options leak_watch;
-  std::string snapshot_signal;  // USR1 or USR2: the program takes a snapshot when it comes; empty: none
-  bool check = false;           // hidden: verify every stack with a second unwinder
+  std::string snapshot_signal;                // USR1 or USR2: the program takes a snapshot when it comes; empty: none
+  std::uint32_t snapshot_growth_percent = 0;  // a snapshot whenever so much more is live than at the last; 0: none
+  bool check = false;                         // hidden: verify every stack with a second unwinder
   bool quiet = false;
   int verbose = 0;
   std::vector<std::string> command;

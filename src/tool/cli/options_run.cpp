@@ -88,6 +88,12 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
             [&](auto source, const std::string& text) {
               options.snapshot_signal = choice_value(source, text, {"USR1", "USR2"});
             });
+  twins.add("--snapshot-growth", "PERCENT",
+            "a snapshot whenever so many more bytes are live than at the last one, from 1 MiB on (none)",
+            [&](auto source, const std::string& text) {
+              const auto digits = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
+              options.snapshot_growth_percent = number_value(source, digits, 10, 10'000);
+            });
   twins.add_flag("-q,--quiet", "say nothing",
                  [&](auto source, const std::string& text) { options.quiet = given(source, text); });
   twins.add_flag("-v,--verbose", "say more", [&](auto source, const std::string& text) {

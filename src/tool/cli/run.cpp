@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "tool/cli/commands.hpp"
+#include "tool/cli/growth_snapshots.hpp"
 #include "tool/cli/run_finish.hpp"
 #include "tool/cli/run_leaks.hpp"
 #include "tool/cli/run_messages.hpp"
@@ -151,11 +152,16 @@ int run_checked(const run_options& options) {
 
   profile_writer* retiring = nullptr;
   run_leak_watch leak_watch(options.leak_watch, options.leaks);
+  growth_snapshots snapshots(options.snapshot_growth_percent);
   collect::session_options watching{.interval_ms = options.interval_ms,
                                     .held_bytes_limit = directory.share_for_ended(),
                                     .retire = [&](auto images) { retiring->write_early(std::move(images)); },
                                     .is_retiring = [&] { return retiring->is_busy(); },
-                                    .look = [&](const auto& image, auto now_ns) { leak_watch.look(image, now_ns); }};
+                                    .look =
+                                        [&](const auto& image, auto now_ns) {
+                                          snapshots.look(image);
+                                          leak_watch.look(image, now_ns);
+                                        }};
   collect::session session(directory.path(), std::move(watching));
   if (const int signal = signals.wish_to_end(); signal != 0) return 128 + signal;  // before anything was begun
   const pid_t root = collect::launch(options.command, environment, signals);

@@ -50,6 +50,7 @@ void process_watch::sample(std::uint64_t now_ns) {
   if (!segment_ || state_ != state::running || !is_this_image_) return;
   const auto totals = totals_->read();
   if (!totals || !totals->are_possible()) return;
+  live_bytes_ = totals->live_bytes();
   const auto resident = resident_totals_of(pid_);
   const auto start_ns = segment_->header().start_monotonic_ns;
   if (!resident || now_ns < start_ns) return;

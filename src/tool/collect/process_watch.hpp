@@ -35,6 +35,7 @@ class process_watch {
   const unique_fd& pidfd() const { return pidfd_; }
   state now() const { return state_; }
   std::uint64_t resident_bytes() const { return resident_bytes_; }  // of the segment, as of the end
+  std::int64_t live_bytes() const { return live_bytes_; }           // at the last sample
   const segment_file* segment() const { return segment_.get(); }    // null before it is made, and after the end
 
   // Opens the segment when its writer has made it. Costs nothing once it is open.
@@ -74,6 +75,7 @@ class process_watch {
   std::optional<int> wait_status_;
   std::uint64_t end_ns_ = 0;
   std::uint64_t resident_bytes_ = 0;
+  std::int64_t live_bytes_ = 0;
   timeline timeline_;
   scope_timeline scopes_;
   memory_sampler memory_;
