@@ -170,6 +170,7 @@ TEST_F(collect_markers, a_file_of_another_user_is_neither_given_away_nor_written
   const temporary_folder folder;
   const std::string path = folder / "1-1.hls", marks = outside_markers_path(path);
   const auto write = [](const std::string& to, const std::string& bytes) { std::ofstream(to) << bytes; };
+  const auto called = [](const char* name) { return [name](const wire::marker&) { return std::string(name); }; };
   const auto owner_of = [](const std::string& file) {
     struct stat status {};
     return ::lstat(file.c_str(), &status) == 0 ? status.st_uid : uid_t{1};
@@ -179,14 +180,14 @@ TEST_F(collect_markers, a_file_of_another_user_is_neither_given_away_nor_written
   const segment_file segment(path);
   const auto secret = file_of(named("secret", 2'000'000'000), {});
   write(marks, secret);
-  EXPECT_THROW(add_outside_marker(segment, "A", false), input_error);
+  EXPECT_THROW(add_outside_marker(segment, called("A"), false), input_error);
   EXPECT_EQ(owner_of(marks), ::geteuid());
   EXPECT_EQ(std::filesystem::file_size(marks), secret.size());
   EXPECT_EQ(read_outside_markers(segment), "");
 
   std::filesystem::remove(marks);
-  add_outside_marker(segment, "A", false);
-  add_outside_marker(segment, "B", false);
+  add_outside_marker(segment, called("A"), false);
+  add_outside_marker(segment, called("B"), false);
   EXPECT_EQ(owner_of(marks), somebody);
   EXPECT_EQ(read_outside_markers(segment).size(), 2 * sizeof(wire::marker));
 }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t first_due_bytes = 1 << 20;
 
-std::string name_of(std::int64_t bytes) {
-  auto name = report::bytes_text(bytes);
+std::string name_of(const wire::marker& marker) {
+  auto name = report::bytes_text(marker.live_bytes);
   std::erase(name, ' ');  // a word to type
   return name;
 }
@@ -24,11 +24,11 @@ std::string name_of(std::int64_t bytes) {
 void growth_snapshots::look(const collect::process_watch& image) {
   if (percent_ == 0 || image.segment() == nullptr) return;
   auto& due = due_bytes_.try_emplace(image.segment_path(), first_due_bytes).first->second;
-  const auto live = image.live_bytes();
-  if (live < due) return;
+  if (image.live_bytes() < due) return;
   try {
-    collect::add_outside_marker(*image.segment(), name_of(live), true);
-    due = live + std::max<std::int64_t>(live / 100 * percent_, 1);
+    const auto marker = collect::add_outside_marker(*image.segment(), name_of, true);
+    const auto most = std::max(image.live_bytes(), marker.live_bytes);  // what comes and goes is no growth
+    due = most + most / 100 * percent_;
   } catch (const input_error& error) {
     say(error.what());
     due = std::numeric_limits<std::int64_t>::max();

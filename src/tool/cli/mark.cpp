@@ -18,7 +18,8 @@ int mark(const mark_options& options) {
     throw usage_error(fmt::format("a name has at most {} bytes", wire::marker_name_capacity - 1));
   const auto program = which_program(options.pid);
   const collect::segment_file segment(program.segment, collect::links::refused);
-  const auto made = collect::add_outside_marker(segment, options.name, options.with_books);
+  const auto made = collect::add_outside_marker(
+      segment, [&](const auto&) { return options.name; }, options.with_books);
   if (options.quiet) return 0;
   const auto start_ns = segment.header().start_monotonic_ns;
   const double seconds = made.monotonic_ns > start_ns ? static_cast<double>(made.monotonic_ns - start_ns) / 1e9 : 0.0;

@@ -87,10 +87,10 @@ std::string read_outside_markers(const segment_file& segment) {
   return bytes;
 }
 
-wire::marker add_outside_marker(const segment_file& segment, std::string_view name, bool with_books) {
+wire::marker add_outside_marker(const segment_file& segment,
+                                const std::function<std::string(const wire::marker&)>& name_of, bool with_books) {
   wire::marker marker{};
   marker.kind = with_books ? wire::marker_kind::snapshot : wire::marker_kind::mark;
-  name.copy(marker.name, sizeof marker.name - 1);
   marker.monotonic_ns = monotonic_ns();
   std::string books;
   if (with_books) {
@@ -102,6 +102,7 @@ wire::marker add_outside_marker(const segment_file& segment, std::string_view na
     marker.live_bytes = totals->live_bytes();
     marker.live_blocks = totals->live_blocks();
   }
+  name_of(marker).copy(marker.name, sizeof marker.name - 1);
   const auto path = outside_markers_path(segment.path());
   const auto fd = open_for_more(path, segment);
   std::string record(sizeof marker, '\0');

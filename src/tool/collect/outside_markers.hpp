@@ -3,8 +3,8 @@
 // snapshot_bytes as in wire/snapshot.hpp; hostile until read, like the segment.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <string_view>
 
 #include "tool/collect/segment_copy.hpp"
 
@@ -18,7 +18,8 @@ std::string outside_markers_path(const std::string& segment_path);
 std::string read_outside_markers(const segment_file& segment);
 
 // The live bytes of now, and with `with_books` every account's counters. The segment's process goes on meanwhile.
-// Returns the marker as it was written. Throws input_error.
-wire::marker add_outside_marker(const segment_file& segment, std::string_view name, bool with_books);
+// `name_of` is asked when they are known. Returns the marker as it was written. Throws input_error.
+wire::marker add_outside_marker(const segment_file& segment,
+                                const std::function<std::string(const wire::marker&)>& name_of, bool with_books);
 
 }  // namespace heapledger::collect
