@@ -19,7 +19,7 @@ CASES = {
     "leases": ["last_byte", "overshoot", "many_leases", "to_the_last", "taken_back", "lease_gone", "counted_to_the_last"],
     "coroutines": ["resumed", "destroyed", "hopping", "kept", "not_begun", "guards", "destroyed_in_guards", "destroyed_by_itself"],
     "expectations": ["plain", "threads", "forked", "googletest"],
-    "scope_reports": ["schedule", "thread", "asking", "forked", "foreign", "exits", "asked_last"],
+    "scope_reports": ["schedule", "thread", "asking", "forked", "foreign", "exits", "asked_last", "signals"],
     "executors": ["adding", "watching", "senders", "contexts"],
     # where Asio, Boost and oneTBB are installed; and clang, above
     "asio_scopes": ["executor", "coroutine", "bound_handlers"],
