@@ -5,12 +5,14 @@
 // The last report says 0 live bytes, so that sums over scopes come back to what is really there. Intervals are above 0;
 // what was missed is not made up for. What the callback refers to must live until the last report: of a scope that is
 // never closed, until the program ends. Reports are made by one thread of the program, which the first call starts,
-// outside of all scopes; they may ask for further reports, and must not throw. The thread ends when static objects are
+// outside of all scopes; they may ask for further reports, and must not throw. Signals of the process are left to the
+// program's own threads: that one blocks them. It ends when static objects are
 // destroyed, after the report that it is at; who asks later gets no reports. A child process has no such thread, and
 // reports nothing. A program that has an event loop may rather keep a report_schedule of its own and run it from a
 // timer.
 #pragma once
 
+#include <signal.h>
 #include <unistd.h>
 #include <heapledger/scope.hpp>
 
@@ -152,12 +154,33 @@ class report_thread {
     }
   }
 
+  // A thread begins with the mask of who makes it. What a crash raises is not blocked: it has its handler.
+  class signals_blocked {
+   public:
+    signals_blocked() {
+      sigset_t most;
+      sigfillset(&most);
+      for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&most, crash);
+      pthread_sigmask(SIG_SETMASK, &most, &before_);
+    }
+    ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    signals_blocked(const signals_blocked&) = delete;
+    signals_blocked& operator=(const signals_blocked&) = delete;
+
+   private:
+    sigset_t before_;
+  };
+  std::jthread begin() {
+    const signals_blocked meanwhile;
+    return std::jthread([this](const std::stop_token& ends) { work(ends); });
+  }
+
   const pid_t process_ = getpid();
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<request> fresh_;
   bool ended_ = false;
-  std::jthread thread_{[this](const std::stop_token& ends) { work(ends); }};
+  std::jthread thread_ = begin();
 };
 
 }  // namespace detail

@@ -76,7 +76,8 @@ class scope {
   bool exceeded() const;
 
   // Nobody can enter it any more; who does enters its nearest open ancestor, and once it is gone, none. Threads that
-  // are in it stay, and come back when a guard within ends. What lives in it stays charged to it.
+  // are in it stay, and come back when a guard within ends, unless it is gone by then: nothing lived in it, and they
+  // were elsewhere. What lives in it stays charged to it.
   void close() noexcept {
     if (handle_ != 0 && !borrowed_ && heapledger_scope_close != nullptr) heapledger_scope_close(handle_);
   }

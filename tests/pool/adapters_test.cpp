@@ -269,6 +269,21 @@ TEST(pool_class, has_the_same_pools_with_and_without_asserts) {
                               pool_set<threading::thread_cached, no_header, no_analyzer, no_checks>&>));
 }
 
+TEST(pool_class, pools_have_its_name) {
+  struct named_event : pooled<named_event> {};
+  named_event::pools().for_each_pool([](auto& pool) {
+    EXPECT_NE(std::string_view(pool.identity().name).find("named_event"), std::string_view::npos);
+  });
+}
+
+TEST(pool_sets, have_a_name) {
+  pool_set<> pools("events", std::pmr::new_delete_resource()), nameless(nullptr);
+  pool_resource<> resource("buffers");
+  pools.for_each_pool([](auto& pool) { EXPECT_STREQ(pool.identity().name, "events"); });
+  resource.pools().for_each_pool([](auto& pool) { EXPECT_STREQ(pool.identity().name, "buffers"); });
+  nameless.for_each_pool([](auto& pool) { EXPECT_EQ(pool.identity().name, nullptr); });
+}
+
 struct throws_on_construction {
   throws_on_construction() { throw 1; }
 };

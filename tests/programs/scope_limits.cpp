@@ -4,6 +4,7 @@
 #include <heapledger/expect.hpp>
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -48,6 +49,37 @@ void refused_resize(unsigned rounds, unsigned part) {
   free(large);
   free(small);
   CHECK(request.used().peak_bytes == 9 * part);
+}
+
+// What was let through is over the limit: nobody is lent what comes back before there is room again.
+void past_the_limit(unsigned, unsigned) {
+  const scope request("request", failing(100'000));
+  std::promise<void> passed, started;
+  std::thread other([&] {
+    const enter in(request);
+    void* const kept = take(1'000);
+    started.set_value();
+    passed.get_future().wait();
+    free(kept);
+    CHECK(!take(900));
+  });
+  started.get_future().wait();
+  const enter in(request);
+  void *const first = take(50'000), *const second = take(5'000);
+  void* third;
+  {
+    const heapledger::must_not_fail now;
+    third = take(60'000);
+  }
+  passed.set_value();
+  other.join();
+  free(second);
+  CHECK(first && third && !take(4'000));
+  third = resized(third, 58'000);
+  CHECK(third && !take(1'000));
+  CHECK(request.used().live_bytes == 108'000);
+  free(first);
+  CHECK(take(1'000));
 }
 
 // Nor has a reaction what is about to be replaced, or moved.
@@ -232,6 +264,7 @@ constexpr test::test_case cases[] = {
     {"refused_resize_of_large", refused_resize, 500, 1 << 20},
     {"reaction_in_resize", reaction_in_resize},
     {"resized_at_the_limit", resized_at_the_limit},
+    {"past_the_limit", past_the_limit},
     {"transfer_of_nothing", transfer_of_nothing},
     {"many_soft_budgets", many_soft_budgets},
     {"nested_too_deep", nested_too_deep},

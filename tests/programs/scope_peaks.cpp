@@ -161,6 +161,50 @@ void leased(unsigned, unsigned) {
   CHECK(used.peak_bytes - used.error_bytes <= 15'000 + 2000 && used.error_bytes <= count * 128 * 1024);
 }
 
+// Nor is what they asked for and did not get, or what a block had before it was made smaller or went elsewhere.
+void kept_for_nothing(unsigned, unsigned) {
+  constexpr std::size_t million = 1'000'000;
+  const scope server("server", test::failing(100 * million)), work("work", test::failing(400 * million), server);
+  const auto most = [&] { return work.used().peak_bytes - work.used().error_bytes; };
+  std::barrier<> turn(2);
+  std::thread other([&] {
+    const enter in(work);
+    for (int i = 0; i < 4; ++i) {
+      turn.arrive_and_wait();
+      free(take(30 * million));
+      turn.arrive_and_wait();
+    }
+  });
+  const auto while_it_takes_more = [&] {
+    turn.arrive_and_wait();
+    turn.arrive_and_wait();
+  };
+  void* const outside = take(90 * million);
+  {
+    const enter in(work);
+    void* const small = realloc(take(40 * million), 1000);
+    while_it_takes_more();
+    CHECK(most() <= 40'001'000);
+    CHECK(!take(110 * million));
+    while_it_takes_more();
+    CHECK(most() <= 40'001'000);
+    free(take(20 * million));
+    void* const rest = take(15 * million);
+    CHECK(rest && !heapledger::transfer(outside, work) && !realloc(small, 90 * million));
+    while_it_takes_more();
+    CHECK(most() <= 45'001'000);
+    free(rest);
+    free(small);
+  }
+  void* const large = heapledger::run_in(work, [] { return take(40 * million); });
+  void* const elsewhere = realloc(large, 50 * million);
+  while_it_takes_more();
+  CHECK(most() <= 45'001'000);
+  free(elsewhere);
+  free(outside);
+  other.join();
+}
+
 // Ends in its scopes: by exit, or by a signal.
 void left_open(unsigned how, unsigned) {
   free(take(1 << 20));
@@ -183,6 +227,7 @@ constexpr test::test_case cases[] = {
     {"seen", seen},
     {"folded", folded},
     {"leased", leased},
+    {"kept_for_nothing", kept_for_nothing},
     {"left_open", left_open},
 };
 

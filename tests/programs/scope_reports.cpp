@@ -1,4 +1,5 @@
 // Reports at intervals; each case checks itself. Argument: CASE.
+#include <signal.h>
 #include <sys/wait.h>
 #include <atomic>
 #include <chrono>
@@ -187,15 +188,34 @@ void exits(unsigned, unsigned) {
   CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
+// The thread takes no signal of a program whose other threads wait for it.
+void signals(unsigned, unsigned) {
+  std::latch reported(1);
+  scope work("work");
+  heapledger::report_every(work, 1ms, [&, first = true](scope, usage) mutable {
+    if (first) reported.count_down();
+    first = false;
+  });
+  reported.wait();
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  kill(getpid(), SIGTERM);
+  int which = 0;
+  CHECK(sigwait(&ends, &which) == 0 && which == SIGTERM);
+  work.close();
+}
+
 // Static objects, and threads, may ask for reports to the very end of the program.
 void asked_last(unsigned, unsigned) {
   heapledger::report_every(scope("first"), 1ms, [](scope, usage) {});
   static_object.reporter = &heapledger::detail::report_thread::instance();
 }
 
-constexpr test::test_case cases[] = {{"schedule", schedule},    {"thread", thread},   {"asking", asking},
-                                     {"forked", forked},        {"foreign", foreign}, {"exits", exits},
-                                     {"asked_last", asked_last}};
+constexpr test::test_case cases[] = {{"schedule", schedule},     {"thread", thread},   {"asking", asking},
+                                     {"forked", forked},         {"foreign", foreign}, {"exits", exits},
+                                     {"asked_last", asked_last}, {"signals", signals}};
 
 }  // namespace
 

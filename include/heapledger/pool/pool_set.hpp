@@ -70,6 +70,10 @@ class pool_set {
 
   // Null: operator new and delete.
   constexpr explicit pool_set(std::pmr::memory_resource* upstream = nullptr) : upstream_(upstream) {}
+  constexpr explicit pool_set(std::nullptr_t) : pool_set() {}
+  // `name` is that of all its pools.
+  constexpr explicit pool_set(const char* name, std::pmr::memory_resource* upstream = nullptr)
+      : pool_set(name, upstream, every) {}
 
   HEAPLEDGER_POOL_HOT void* allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
     const std::size_t one = class_of(bytes, alignment);
@@ -143,6 +147,9 @@ class pool_set {
   template <std::size_t... Class>
   static auto tuple_of(std::index_sequence<Class...>) -> std::tuple<pool_type<Class>...>;
   using pools = decltype(tuple_of(every));
+  template <std::size_t... Class>
+  constexpr pool_set(const char* name, std::pmr::memory_resource* upstream, std::index_sequence<Class...>)
+      : pools_((static_cast<void>(Class), name)...), upstream_(upstream) {}
 
   // Of an object. What is asked for beyond that, libstdc++'s aligned operator new may round up to nothing.
   static constexpr std::size_t most_bytes = std::numeric_limits<std::size_t>::max() / 2;
@@ -151,7 +158,8 @@ class pool_set {
     if (bytes > largest || alignment > most_alignment) [[unlikely]]
       return none;
     const std::size_t one = Sizes::table[(bytes + Sizes::step - 1) / Sizes::step];
-    return alignment <= least_alignment ? one : from_class[std::bit_width(alignment) - 1][one];
+    return alignment <= least_alignment ? one
+                                        : from_class[static_cast<std::size_t>(std::bit_width(alignment)) - 1][one];
   }
 
   static constexpr std::size_t least_alignment = alignof(pool_detail::link);

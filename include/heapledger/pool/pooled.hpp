@@ -3,10 +3,10 @@
 //
 //   struct event : heapledger::pooled<event> { virtual ~event(); };
 //
-// The pools of a class live as long as the program, so that objects may be deleted at any time; `pools()` reaches them.
-// Arrays come from the global operator new.
+// The pools of a class have its name. They live as long as the program, so that objects may be deleted at any time;
+// `pools()` reaches them. Arrays come from the global operator new.
 //
-// The pools that are not named look for no mistakes, whatever NDEBUG says: a class is the same in all units that
+// Where their type is not given they look for no mistakes, whatever NDEBUG says: a class is the same in all units that
 // include it, also in a library that was built otherwise. Where all are built alike, give checks yourself:
 //
 //   template <class T>
@@ -16,7 +16,9 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 
+#include "class_name.hpp"
 #include "pool_set.hpp"
 
 namespace heapledger {
@@ -66,7 +68,9 @@ class pooled {
   static constexpr std::size_t most_alignment = 16;
 
   union immortal {
-    constexpr immortal() : value() {}
+    constexpr immortal() requires(!std::is_constructible_v<Set, const char*>) : value() {}
+    constexpr immortal() requires(std::is_constructible_v<Set, const char*>)
+        : value(pool_detail::class_name<Class>.data()) {}
     ~immortal() {}
     Set value;
   };

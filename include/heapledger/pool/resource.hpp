@@ -5,6 +5,7 @@
 //   std::pmr::list<int> list(&resource);
 #pragma once
 
+#include <cstddef>
 #include <memory_resource>
 
 #include "pool_set.hpp"
@@ -15,6 +16,9 @@ template <class Set = pool_set<>>
 class pool_resource : public std::pmr::memory_resource {
  public:
   explicit pool_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource()) : set_(upstream) {}
+  explicit pool_resource(std::nullptr_t) {}
+  explicit pool_resource(const char* name, std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+      : set_(name, upstream) {}
 
   Set& pools() noexcept { return set_; }
 

@@ -53,7 +53,8 @@ HEAPLEDGER_POOL_ONE inline constinit thread_local void* arenas_of_thread[thread_
 HEAPLEDGER_POOL_ONE inline constinit thread_local bool thread_has_ended = false;
 
 HEAPLEDGER_POOL_ONE inline constinit thread_arenas* first_thread = nullptr;  // of those that have arenas
-HEAPLEDGER_POOL_ONE inline constinit bool looks_after_forks = false;
+// Each library has its own: handlers go with a library that is unloaded.
+[[gnu::visibility("hidden")]] inline constinit bool looks_after_forks = false;
 
 // Both under the lock.
 inline std::size_t take_slot() {
@@ -98,6 +99,7 @@ struct thread_arenas {
 
   // Both under the lock.
   void add(membership* one) {
+    look_after_forks();
     if (first == nullptr) join_list();
     one->thread = this;
     one->next_of_thread = first;
@@ -124,14 +126,16 @@ struct thread_arenas {
   }
 
  private:
+  // Several libraries may do so: the lock may be taken again, and threads forgotten.
+  static void look_after_forks() {
+    if (looks_after_forks) return;
+    looks_after_forks = ::pthread_atfork([] { registry_lock.lock(); }, [] { registry_lock.unlock(); },
+                                         [] {
+                                           forget_other_threads();
+                                           registry_lock.unlock();
+                                         }) == 0;
+  }
   void join_list() {
-    if (!looks_after_forks) {
-      looks_after_forks = ::pthread_atfork([] { registry_lock.lock(); }, [] { registry_lock.unlock(); },
-                                           [] {
-                                             forget_other_threads();
-                                             registry_lock.unlock();
-                                           }) == 0;
-    }
     next = first_thread;
     if (next != nullptr) next->previous = this;
     first_thread = this;

@@ -21,4 +21,13 @@ HL_COLD bool find_booked(void* block, replaced_block& out) {
   return true;
 }
 
+HL_COLD void kept_leases::give_back(books& own, std::uint32_t account_before) {
+  scopes_->holding = before_;
+  if (own.scopes != scopes_) return;
+  const std::uint32_t before = scope_of_account(account_before);
+  const std::uint32_t here = scopes_->current != nullptr ? scopes_->current->of->index : 0;
+  if (here != 0) return_leases(own, here);
+  if (before != 0 && before != here) return_leases(own, before);
+}
+
 }  // namespace heapledger::probe

@@ -27,6 +27,10 @@ class kept_leases {
     scopes_->holding = true;
     return true;
   }
+  bool any() const { return scopes_ != nullptr; }
+  // The change is booked, or undone: what is too much goes back, of the current scope and of the one that the block was
+  // in. `own` is taken.
+  HL_COLD void give_back(books& own, std::uint32_t account_before);
 
  private:
   thread_scopes* scopes_ = nullptr;

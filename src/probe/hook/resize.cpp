@@ -42,6 +42,10 @@ class withdrawal {
 
   bool was_watched() const { return HL_UNLIKELY(watched_); }
 
+  HL_COLD void give_back(kept_leases& leases) const {
+    if (const booking event(__builtin_dwarf_cfa()); event) leases.give_back(*event, account_);
+  }
+
   HL_COLD void take_back() {
     const booking event(__builtin_dwarf_cfa());
     if (what_ == other || !event) return;
@@ -114,7 +118,10 @@ HL_COLD bool may_replace(void* block, std::size_t bytes, const frame_state& call
   find_booked(block, now);
   do {
     old = now;
-    if (!admit(*event, bytes, caller.pc, false, old)) return false;
+    if (!admit(*event, bytes, caller.pc, false, old)) {
+      leases.give_back(*event, old.account);
+      return false;
+    }
     find_booked(block, now);
   } while (!(now == old));  // a reaction has moved it to another scope
   return true;
@@ -138,6 +145,7 @@ void* resize(void* block, std::size_t bytes, const frame_state& caller) {
   } else if (bytes != 0) {
     old.take_back();
   }
+  if (HL_UNLIKELY(leases.any())) old.give_back(leases);
   return moved;
 }
 

@@ -97,7 +97,10 @@ bool admit_settled(books& own, std::size_t bytes, std::uint64_t pc, bool throws,
 
 HL_COLD bool admit(books& own, std::size_t bytes, std::uint64_t pc, bool throws, const replaced_block& replaced) {
   const bool admitted = admit_settled(own, bytes, pc, throws, replaced);
-  settle_scope(own);  // leases changed
+  if (!admitted && own.scopes->current != nullptr)
+    return_leases(own, own.scopes->current->of->index);  // a scope below the one that refuses has granted it
+  else
+    settle_scope(own);  // leases changed
   return admitted;
 }
 

@@ -66,12 +66,15 @@ void move_small(books& own, void* block, std::size_t usable, const replaced_bloc
 
 bool transfer(books& own, void* block, scope_handle to) {
   kept_leases leases;
-  if (!may_be_block(block) || !leases.keep(own)) return false;
   replaced_block what, still;
-  if (!find_booked(block, what) || !is_admitted(own, what, to)) return false;
-  if (!find_booked(block, still) || !(still == what)) return false;  // a reaction has freed or moved it
-  if (!move_large(own, block, what, to)) move_small(own, block, usable_size(block), what, to);
-  return true;
+  if (!may_be_block(block) || !find_booked(block, what) || !leases.keep(own)) return false;
+  const bool moves = is_admitted(own, what, to) && find_booked(block, still) &&
+                     still == what;  // unless a reaction has freed or moved it
+  if (moves && !move_large(own, block, what, to)) move_small(own, block, usable_size(block), what, to);
+  const scope_handle before = switch_scope(own, to);
+  leases.give_back(own, what.account);
+  switch_back(own, before);
+  return moves;
 }
 
 }  // namespace heapledger::probe

@@ -38,6 +38,11 @@ std::int64_t fair_lease(const scope_record& record, std::int64_t left, std::int6
   return fair_lease(__atomic_load_n(&record.contributors, __ATOMIC_RELAXED), left, largest);
 }
 
+// Something was let through: until there is room again what threads freed, and keep as a lease, is nobody's.
+bool past_hard_limit(const scope_record& record) {
+  return record.fail && load(record.committed[live]) > record.limit[live];
+}
+
 // The lowest armed threshold; -1 is none.
 int next_threshold(const scope_record& record) {
   const std::uint32_t armed = __atomic_load_n(&record.armed, __ATOMIC_RELAXED);
@@ -197,8 +202,10 @@ admission ask(books& own, std::size_t bytes, const replaced_block& replaced, con
     if (!record.limited || waived.has(&record)) continue;
     wait_for_revocation(record);
     for (std::size_t r = 0; r < wire::resource_count; ++r) {
-      const std::int64_t need = slot->pending[r] + amounts[r] - (r == live ? given.in(record) : 0);
-      if (need <= 0 || (r == live ? !bounds_live(record) : record.limit[r] == no_limit)) continue;
+      const std::int64_t growth = amounts[r] - (r == live ? given.in(record) : 0);
+      const std::int64_t need = slot->pending[r] + growth;
+      const bool covered = need <= 0 && (r != live || growth <= 0 || !past_hard_limit(record));
+      if (covered || (r == live ? !bounds_live(record) : record.limit[r] == no_limit)) continue;
       if (const admission result = lease(*slot, r, need, met.index); result != admission::granted) {
         met.record = &record;
         met.scope = slot->handle;
@@ -263,8 +270,9 @@ void set_lease_marks(books& own) {
     if (HL_UNLIKELY(record.exact)) rise = fall = 0;
     if (!record.limited) continue;
     if (bounds_live(record)) {
-      at_most(rise, -slot->pending[live]);
-      at_most(fall, slot->kept_bytes + slot->pending[live]);
+      const bool lends = !past_hard_limit(record);
+      at_most(rise, lends ? -slot->pending[live] : 0);
+      at_most(fall, lends ? slot->kept_bytes + slot->pending[live] : 0);
     }
     if (record.limit[allocated] != no_limit) at_most(bytes, -slot->pending[allocated]);
     if (record.limit[calls] != no_limit) at_most(allocations, -slot->pending[calls]);

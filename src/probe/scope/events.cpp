@@ -146,6 +146,19 @@ HL_COLD void unbook_free_with_scopes(books& own, std::uint32_t account, std::siz
   settle_scope(own);
 }
 
+HL_COLD void return_leases(books& own, std::uint32_t scope) {
+  thread_scopes& mine = *own.scopes;
+  const touching the_scope(mine.crediting_index, scope);
+  const scope_record* const record = record_at(scope);
+  if (record == nullptr || !record->gated) return;
+  const scope_handle handle = handle_of(*record, load_life(*record));
+  scope_slot* const slot = names(handle, settled_life(*record, handle)) ? slot_in(mine, handle) : nullptr;
+  if (slot == nullptr) return;
+  settle_scope(own);
+  apply(mine, slot, {});
+  if (mine.current != nullptr) set_scope_mark(own);
+}
+
 HL_COLD void settle_scope(books& own) {
   if (own.scopes == nullptr || own.scopes->current == nullptr) return;
   settle(own);

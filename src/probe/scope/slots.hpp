@@ -203,5 +203,7 @@ std::int64_t open_peak_of(const thread_scopes& of, scope_handle handle);
 void fold_directly(scope_record& record, const totals& did);
 // Adds a change to a slot's scope and its ancestors.
 void apply(const thread_scopes& mine, scope_slot* slot, const totals& did);
+// After leases stayed for a change: what the thread has too many of, in the scope and above it, goes back.
+HL_COLD void return_leases(books& own, std::uint32_t scope);
 
 }  // namespace heapledger::probe
