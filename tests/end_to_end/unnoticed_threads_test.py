@@ -107,6 +107,15 @@ class Threads(ledger.Case):
         self.assertIn(sum(b["allocations"] == 100 and b["frees"] == 50 for b in books), range(40, 49))
         self.assertEqual({b["allocations"] for b in books}, {0, 100})
 
+    def test_fork_where_the_kernel_wipes_nothing(self):
+        """It does not know MADV_WIPEONFORK: a child's books are its own all the same."""
+        command = [ledger.program("refusing"), "18", ledger.program("forks"), "fork", "4"]
+        if ledger.execute(command).status == 77:
+            self.skipTest("this kernel, or its sandbox, installs no filters")
+        done = self.assert_same(command, processes=2 + 4)
+        books = [self.site(r, "site_child")["allocations"] for r in done.of("forks")]
+        self.assertEqual((books.count(0), books.count(100)), (1, len(books) - 1))
+
     def test_fork_while_another_holds_a_lock(self):
         """Whichever lock of the probe another thread holds: the child does what takes it too, and comes to its end."""
         preload = [f"LD_PRELOAD={ledger.PROBE}", "HEAPLEDGER_OUTPUT=/dev/null"]

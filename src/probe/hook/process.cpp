@@ -193,6 +193,7 @@ void choose_paths() {
 }
 
 void enter_child() {
+  leave_parents_generation();
   begin_limits();
   registered.reset();
   keep_pools();  // before the program's own handlers take chunks
