@@ -16,6 +16,7 @@
 #include "probe/account/tag.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
+#include "probe/base/sandbox.hpp"
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/arguments.hpp"
 #include "probe/hook/environment.hpp"
@@ -204,10 +205,17 @@ bool hears_of_forks() {
   return forks_heard;
 }
 
+// A sandbox may refuse to tell the process, but not the thread: that is asked for whenever one begins.
+bool is_child_of_vfork() {
+  if (process.generation == 0) return false;
+  if (!calls_may_be_refused) return static_cast<std::uint32_t>(sys::getpid()) != segment.header->pid;
+  const books* const own = books_of_thread();
+  return own == nullptr || static_cast<std::uint32_t>(sys::gettid()) != own->thread->tid;
+}
+
 void note_exit(int status) {
-  if (now() != stage::keeping || process.generation == 0) return;
+  if (now() != stage::keeping || process.generation == 0 || is_child_of_vfork()) return;
   wire::segment_header& header = *segment.header;
-  if (static_cast<std::uint32_t>(sys::getpid()) != header.pid) return;  // a child of vfork: they are its parent's
   header.exit_status = wire::exit_status_known | (static_cast<std::uint32_t>(status) & 0xff);
   end_header(wire::lifecycle::exited);
 }
