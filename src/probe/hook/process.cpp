@@ -38,6 +38,7 @@
 #include "probe/hook/self_check.hpp"
 #include "probe/hook/shown_environment.hpp"
 #include "probe/hook/thread_books.hpp"
+#include "probe/hook/uncounted.hpp"
 #include "probe/pool/pools.hpp"
 #include "probe/pool/sites.hpp"
 #include "probe/publish/modules.hpp"
@@ -147,6 +148,8 @@ bool begin_forked() {
   if (process.generation != 0 || now() == stage::off) return now() == stage::keeping;  // another thread was first
   leave_parents_event();
   begin_limits();
+  if (chosen.follow && !calls_may_be_refused && !is_place_within_reach(chosen))
+    note_uncounted_child(wire::uncounted_reason::out_of_reach, chosen.exe);
   const bool in_event = segment.apart;  // it goes on with what it holds
   leave_former_books();
   draw_key();
