@@ -130,6 +130,10 @@ class Threads(ledger.Case):
     def test_posix_spawn(self):
         self.same("forks", "spawn", "40", processes=1 + 40)
 
+    def test_pidfd_spawn(self):
+        done = self.same("spawns_by_pidfd", ledger.program("nothing"), processes=1 + 2)
+        self.assertEqual(sorted(r["totals"]["allocated_bytes"] for r in done.of("nothing")), [11, 22])
+
     def test_exec(self):
         # Ten children execute the program again, ten a shell with an empty environment: all are followed.
         done = self.same("forks", "exec", "20", processes=1 + 20)
