@@ -15,7 +15,7 @@ C_FUNCTIONS = {"malloc", "calloc", "realloc", "reallocarray", "free", "posix_mem
                "pvalloc", "malloc_usable_size", "free_sized", "free_aligned_sized", "cfree", "strdup", "strndup",
                "mallocx", "rallocx", "dallocx", "sdallocx", "xallocx", "sallocx", "nallocx"}
 EXEC_FUNCTIONS = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat", "posix_spawn",
-                  "posix_spawnp", "system", "popen", "_Fork"}
+                  "posix_spawnp", "pidfd_spawn", "pidfd_spawnp", "system", "popen", "_Fork"}
 EXIT_FUNCTIONS = {"_exit", "_Exit"}
 SANDBOX_FUNCTIONS = {"prctl"}
 LOCKING_FUNCTIONS = {"mlockall"}

@@ -129,6 +129,17 @@ class RunsAlone(ledger.Case):
         done = self.assert_same(["/usr/sbin/chroot", root, "/bin/sh", "-c", "/bin/true; exit 4"], processes=1)
         self.assertEqual((done.status, len(done.files)), (4, 1), done)
 
+    def test_forked_in_another_root(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root to change it")
+        root = self.path("root")
+        os.mkdir(root)
+        forks = (f"import os; os.chroot({root!r}); pid = os.fork(); blocks = [bytes(5000) for i in range(9)]; "
+                 "print(os.waitpid(pid, 0)[1] if pid else 'a child', flush=True); os._exit(0)")
+        python = os.path.realpath("/usr/bin/python3")
+        done = self.assert_same([python, "-c", forks], processes=1)
+        self.assertEqual(self.uncounted(done), {(python, "out-of-reach"): 1})
+
     def test_in_a_sandbox_without_the_folder_of_segments(self):
         """As bubblewrap's with a /dev of its own."""
         if os.getuid() != 0:

@@ -241,7 +241,7 @@ print(os.dup(0))
             self.skipTest("needs root and its own mounts")
         for at in (20, 200, 260, 300, 330, 341, 400, 700, 1100, 1400):
             run = ["env", f"LD_PRELOAD={ledger.PROBE}", f"HEAPLEDGER_OUTPUT={folder}/%e.%p.hls",
-                   ledger.program("full_file_system"), f"{folder}/fill", str(at), "3000"]
+                   ledger.program("full_file_system"), f"{folder}/fill", str(at), "3000", "100"]
             done = ledger.execute(unshared(mounts, run))
             self.assertEqual((done.status, done.out, done.err), (0, b"done\n", b""), at)
 

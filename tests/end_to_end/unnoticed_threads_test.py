@@ -40,6 +40,13 @@ class Threads(ledger.Case):
         self.assertEqual(self.site(r, "site_thread")["allocations"], 50 * 5 + 2)
         self.assertEqual(self.site(r, "site_thread")["frees"], 50 * 5 + 2)
 
+    def test_first_events_in_destructors(self):
+        """Threads that have none before give their books back all the same: each may hold back a part of the peak."""
+        r = self.same("many_threads", "late", "200").report
+        self.assert_balanced(r)
+        self.assertEqual(self.site(r, "site_thread")["allocations"], 200)
+        self.assertLessEqual(r["totals"]["peak_bytes_error"], 3 * 32768)
+
     def child(self, *arguments):
         done = self.same("first_in_child", *arguments, processes=2)
         return [r for r in done.reports if r["process"].get("forked")]
@@ -100,6 +107,15 @@ class Threads(ledger.Case):
         self.assertIn(sum(b["allocations"] == 100 and b["frees"] == 50 for b in books), range(40, 49))
         self.assertEqual({b["allocations"] for b in books}, {0, 100})
 
+    def test_fork_where_the_kernel_wipes_nothing(self):
+        """It does not know MADV_WIPEONFORK: a child's books are its own all the same."""
+        command = [ledger.program("refusing"), "18", ledger.program("forks"), "fork", "4"]
+        if ledger.execute(command).status == 77:
+            self.skipTest("this kernel, or its sandbox, installs no filters")
+        done = self.assert_same(command, processes=2 + 4)
+        books = [self.site(r, "site_child")["allocations"] for r in done.of("forks")]
+        self.assertEqual((books.count(0), books.count(100)), (1, len(books) - 1))
+
     def test_fork_while_another_holds_a_lock(self):
         """Whichever lock of the probe another thread holds: the child does what takes it too, and comes to its end."""
         preload = [f"LD_PRELOAD={ledger.PROBE}", "HEAPLEDGER_OUTPUT=/dev/null"]
@@ -113,6 +129,10 @@ class Threads(ledger.Case):
 
     def test_posix_spawn(self):
         self.same("forks", "spawn", "40", processes=1 + 40)
+
+    def test_pidfd_spawn(self):
+        done = self.same("spawns_by_pidfd", ledger.program("nothing"), processes=1 + 2)
+        self.assertEqual(sorted(r["totals"]["allocated_bytes"] for r in done.of("nothing")), [11, 22])
 
     def test_exec(self):
         # Ten children execute the program again, ten a shell with an empty environment: all are followed.

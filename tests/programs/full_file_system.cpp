@@ -1,6 +1,10 @@
-// Many stacks, and at one of them the file system of a file is filled: full_file_system FILE AT COUNT
+// Many stacks, and at one of them the file system of a file is filled; then threads, all at once:
+// full_file_system FILE AT COUNT [THREADS]
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
+
+#include <vector>
 
 #include "books.hpp"
 
@@ -28,8 +32,21 @@ static void one(unsigned bits, int depth) {
   asm volatile("nop");
 }
 
+static pthread_barrier_t all_are_there;
+static void* in_thread(void*) {
+  next(0, 3);
+  pthread_barrier_wait(&all_are_there);
+  return nullptr;
+}
+static void at_once(unsigned count) {
+  pthread_barrier_init(&all_are_there, nullptr, count);
+  std::vector<pthread_t> threads(count);
+  for (auto& thread : threads) CHECK(pthread_create(&thread, nullptr, in_thread, nullptr) == 0);
+  for (const auto& thread : threads) pthread_join(thread, nullptr);
+}
+
 int main(int argc, char** argv) {
-  CHECK(argc == 4);
+  CHECK(argc >= 4);
   const auto at = static_cast<unsigned>(std::atoi(argv[2])), count = static_cast<unsigned>(std::atoi(argv[3]));
   for (unsigned i = 0; i < count; ++i) {
     if (i == at) {
@@ -42,5 +59,6 @@ int main(int argc, char** argv) {
     }
     next(i, 13);
   }
+  if (argc == 5) at_once(static_cast<unsigned>(std::atoi(argv[4])));
   test::put(1, "done\n");
 }

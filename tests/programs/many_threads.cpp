@@ -1,4 +1,4 @@
-// Threads in every number and at every age: many_threads short N | at_once N | at_exit N | destructors N
+// Threads in every number and at every age: many_threads short N | at_once N | at_exit N | destructors N | late N
 #include <pthread.h>
 #include <unistd.h>
 
@@ -98,6 +98,20 @@ static void destructors(unsigned count) {
   pthread_join(last, nullptr);
 }
 
+// Nothing of theirs allocates before the destructors of their keys.
+static void late(unsigned count) {
+  CHECK(!pthread_key_create(&key, key_destructor));
+  for (unsigned i = 0; i < count; ++i) {
+    pthread_t one;
+    const auto only_a_key = [](void*) -> void* {
+      pthread_setspecific(key, reinterpret_cast<void*>(std::uintptr_t{1}));
+      return nullptr;
+    };
+    CHECK(!pthread_create(&one, nullptr, only_a_key, nullptr));
+    pthread_join(one, nullptr);
+  }
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 3);
   std::string mode = argv[1];
@@ -110,6 +124,8 @@ int main(int argc, char** argv) {
     at_exit(count);
   else if (mode == "destructors")
     destructors(count);
+  else if (mode == "late")
+    late(count);
   else
     CHECK(!"mode");
   test::put(1, "%s %u, %u destroyed\n", argv[1], count, destroyed.load());

@@ -1,6 +1,6 @@
 // usage: sandboxed trap|kill|child: has the kernel refuse what an allocator does not need, and goes on allocating, in
 // threads that begin after it as well. trap: a handler answers; kill: the kernel ends the program; child: so in a child
-// that has not allocated before.
+// that has not allocated before. Their children end by _exit, and the others' have done nothing before.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -25,8 +26,10 @@ static void answer(int signal, siginfo_t* info, void* context) {
 }
 
 static void refuse(unsigned how) {
-  static const int refused[] = {SYS_prctl,  SYS_open,         SYS_openat,    SYS_creat,     SYS_ftruncate,
-                                SYS_unlink, SYS_memfd_create, SYS_prlimit64, SYS_getrlimit, SYS_readlink};
+  const struct rlimit own = {(rlim_t)1 << 40, (rlim_t)1 << 41};
+  setrlimit(RLIMIT_AS, &own);
+  static const int refused[] = {SYS_prctl,        SYS_open,      SYS_openat,    SYS_creat,    SYS_ftruncate, SYS_unlink,
+                                SYS_memfd_create, SYS_prlimit64, SYS_getrlimit, SYS_readlink, SYS_getpid};
   enum { count = sizeof refused / sizeof refused[0] };
   struct sock_filter filter[count + 3];
   filter[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
@@ -70,11 +73,10 @@ int main(int argc, char** argv) {
   if (strcmp(how, "child") != 0) {
     refuse(strcmp(how, "trap") == 0 ? SECCOMP_RET_TRAP : SECCOMP_RET_KILL_PROCESS);
     work();
-    puts("done");
-    return 0;
   }
   const pid_t child = fork();
   if (child == 0) {
+    if (strcmp(how, "child") != 0) _exit(4);
     refuse(SECCOMP_RET_KILL_PROCESS);
     work();
     _exit(3);

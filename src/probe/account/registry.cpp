@@ -49,11 +49,12 @@ books* make_books() {
   return own;
 }
 
-// The next record of a thread that has ended; 0: there is none.
+// The next record of a thread that has ended; 0: there is none. Of those that were used: there may be no room for more.
 std::uint32_t next_ended() {
-  for (std::uint32_t tried = 1; tried < segment.threads.capacity; ++tried) {
+  const std::uint32_t count = segment.header->thread_count;
+  for (std::uint32_t tried = 1; tried < count; ++tried) {
     const std::uint32_t at = next_recycled;
-    next_recycled = at + 1 == segment.threads.capacity ? 1 : at + 1;
+    next_recycled = at + 1 == count ? 1 : at + 1;
     if (segment.threads[at].state == wire::thread_state::ended) return at;
   }
   return 0;

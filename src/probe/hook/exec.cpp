@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstddef>
 
@@ -32,6 +33,8 @@ constinit struct {
   decltype(&::execveat) execveat;
   decltype(&::posix_spawn) posix_spawn;
   decltype(&::posix_spawnp) posix_spawnp;
+  decltype(&::posix_spawn) pidfd_spawn;  // of glibc 2.39 and later
+  decltype(&::posix_spawnp) pidfd_spawnp;
 } real = {};
 
 }  // namespace
@@ -45,6 +48,8 @@ void start_exec() {
   look_up_next(real.execveat, "execveat");
   look_up_next(real.posix_spawn, "posix_spawn");
   look_up_next(real.posix_spawnp, "posix_spawnp");
+  real.pidfd_spawn = reinterpret_cast<decltype(real.pidfd_spawn)>(next_definition_if_any("pidfd_spawn"));
+  real.pidfd_spawnp = reinterpret_cast<decltype(real.pidfd_spawnp)>(next_definition_if_any("pidfd_spawnp"));
   start_commands();
   start_setenv();
   start_fork();
@@ -96,6 +101,20 @@ HL_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_
   const searched_program found(file);
   HL_CHILD(executed, environment, {.path = found.path()});
   return executed.end(real.posix_spawnp(pid, file, actions, attributes, arguments, environment));
+}
+
+HL_EXPORT int pidfd_spawn(int* pidfd, const char* path, const posix_spawn_file_actions_t* actions,
+                          const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  HL_CHILD(executed, environment, {.path = path});
+  if (real.pidfd_spawn == nullptr) return executed.end(ENOSYS);  // as where the kernel cannot
+  return executed.end(real.pidfd_spawn(pidfd, path, actions, attributes, arguments, environment));
+}
+HL_EXPORT int pidfd_spawnp(int* pidfd, const char* file, const posix_spawn_file_actions_t* actions,
+                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  const searched_program found(file);
+  HL_CHILD(executed, environment, {.path = found.path()});
+  if (real.pidfd_spawnp == nullptr) return executed.end(ENOSYS);
+  return executed.end(real.pidfd_spawnp(pidfd, file, actions, attributes, arguments, environment));
 }
 
 // The arguments of the variadic forms as an array, and `list` just past their null.

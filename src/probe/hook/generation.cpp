@@ -19,6 +19,7 @@ namespace {
 constinit std::uint64_t last_generation = books::first_generation;
 constinit std::uint64_t code_generation = 0;  // the last one that was begun because code had gone
 constinit std::uint32_t generation_lock = 0;
+constinit bool is_wiped_on_fork = false;
 
 }  // namespace
 
@@ -27,9 +28,13 @@ void reset_generations() {
 }
 
 void start_generation() {
-  sys::madvise(&process, sizeof process, MADV_WIPEONFORK);
+  is_wiped_on_fork = sys::madvise(&process, sizeof process, MADV_WIPEONFORK) == 0;
   code_generation = ++last_generation;
   __atomic_store_n(&process.generation, last_generation, __ATOMIC_RELEASE);
+}
+
+void leave_parents_generation() {
+  if (!is_wiped_on_fork) process = {};
 }
 
 void catch_up(books& own) {

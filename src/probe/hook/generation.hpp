@@ -11,6 +11,8 @@ void reset_generations();  // after fork: the lock may be held by a thread that 
 
 // The first of a process: from now on events are booked.
 void start_generation();
+// In a forked child, where the kernel has not done so.
+void leave_parents_generation();
 void end_generation();  // from now on none are
 
 // Code that the program makes itself, by its unwind tables (unwind/registered_frames.hpp).

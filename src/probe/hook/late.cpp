@@ -82,6 +82,8 @@ constexpr hooked_name hooked[] = {
     {"execveat", name_kind::other},
     {"posix_spawn", name_kind::other},
     {"posix_spawnp", name_kind::other},
+    {"pidfd_spawn", name_kind::other},
+    {"pidfd_spawnp", name_kind::other},
     {"system", name_kind::other},
     {"popen", name_kind::other},
     {"setenv", name_kind::other},

@@ -111,13 +111,6 @@ void settle_usable_size(const next_allocator& with) {
   with.free(block);
 }
 
-// As next_definition(), of what most programs have not.
-void* behind_if_any(const char* name) {
-  if (is_late()) return late_next(name);
-  const link_map* const own = own_map();
-  return own != nullptr ? defined_from(own->l_next, name) : nullptr;
-}
-
 // Deletes first: who finds them so has a block that may be deleted.
 void take_operators_over(next_allocator& with) {
   __atomic_store_n(&with.deletes_from, 1, __ATOMIC_RELAXED);
@@ -153,11 +146,12 @@ bool find_next_allocator() {
   look_up_next(found.aligned_alloc, "aligned_alloc");
   look_up_next(found.posix_memalign, "posix_memalign");
   look_up_next(found.usable_size, "malloc_usable_size");
-  found.mallocx = reinterpret_cast<decltype(found.mallocx)>(behind_if_any("mallocx"));
+  found.mallocx = reinterpret_cast<decltype(found.mallocx)>(next_definition_if_any("mallocx"));
   // A block of it may come to `free`.
   if (!in_one_object(reinterpret_cast<void*>(found.mallocx), reinterpret_cast<void*>(found.malloc)))
     found.mallocx = nullptr;
-  if (found.mallocx != nullptr) found.nallocx = reinterpret_cast<decltype(found.nallocx)>(behind_if_any("nallocx"));
+  if (found.mallocx != nullptr)
+    found.nallocx = reinterpret_cast<decltype(found.nallocx)>(next_definition_if_any("nallocx"));
   if (found.malloc == nullptr || found.free == nullptr || found.calloc == nullptr || found.realloc == nullptr ||
       found.memalign == nullptr || found.aligned_alloc == nullptr || found.posix_memalign == nullptr ||
       found.usable_size == nullptr)
@@ -198,6 +192,12 @@ bool in_next_allocator(std::uint64_t address) {
 
 void* next_definition(const char* name) {
   return is_late() ? late_next(name) : dlsym(RTLD_NEXT, name);
+}
+
+void* next_definition_if_any(const char* name) {
+  if (is_late()) return late_next(name);
+  const link_map* const own = own_map();
+  return own != nullptr ? defined_from(own->l_next, name) : nullptr;
 }
 
 bool in_one_object(const void* a, const void* b) {

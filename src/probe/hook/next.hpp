@@ -34,6 +34,8 @@ bool find_next_allocator();
 
 // The definition behind ours of a C function; nullptr where there is none.
 void* next_definition(const char* name);
+// The same of what most programs have not: asked for that, dlsym allocates, and leaves an error for the program.
+void* next_definition_if_any(const char* name);
 template <class Function>
 void look_up_next(Function*& out, const char* name) {
   out = reinterpret_cast<Function*>(next_definition(name));

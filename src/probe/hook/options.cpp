@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 
@@ -211,6 +213,14 @@ bool segment_path(const options& from, unsigned attempt, char* path) {
     out.number(attempt);
   }
   return out.finish();
+}
+
+bool is_place_within_reach(const options& from) {
+  if (!from.session) return true;
+  constexpr unsigned as_who_it_is = 0x200;  // AT_EACCESS
+  const long error = sys::call(__NR_faccessat2, static_cast<std::uint64_t>(AT_FDCWD), sys::word(from.place),
+                               W_OK | X_OK, as_who_it_is);
+  return error != -ENOENT && error != -ENOTDIR && error != -EACCES;
 }
 
 HL_COLD void complain_of_place(const options& from) {

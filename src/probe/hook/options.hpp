@@ -33,6 +33,8 @@ bool read_options(options& out, const char* given);
 // Writes the name of the attempt-th segment file to try into `out` (path_capacity bytes); false when it does not fit.
 bool segment_path(const options& from, unsigned attempt, char* out);
 
+// False: the session's folder is out of reach, in another root or for who the process is by now.
+bool is_place_within_reach(const options& from);
 // One line to standard error: there will be no profile.
 void complain_of_place(const options& from);
 

@@ -16,6 +16,7 @@
 #include "probe/account/tag.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
+#include "probe/base/sandbox.hpp"
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/arguments.hpp"
 #include "probe/hook/environment.hpp"
@@ -37,6 +38,7 @@
 #include "probe/hook/self_check.hpp"
 #include "probe/hook/shown_environment.hpp"
 #include "probe/hook/thread_books.hpp"
+#include "probe/hook/uncounted.hpp"
 #include "probe/pool/pools.hpp"
 #include "probe/pool/sites.hpp"
 #include "probe/publish/modules.hpp"
@@ -146,6 +148,8 @@ bool begin_forked() {
   if (process.generation != 0 || now() == stage::off) return now() == stage::keeping;  // another thread was first
   leave_parents_event();
   begin_limits();
+  if (chosen.follow && !calls_may_be_refused && !is_place_within_reach(chosen))
+    note_uncounted_child(wire::uncounted_reason::out_of_reach, chosen.exe);
   const bool in_event = segment.apart;  // it goes on with what it holds
   leave_former_books();
   draw_key();
@@ -193,6 +197,7 @@ void choose_paths() {
 }
 
 void enter_child() {
+  leave_parents_generation();
   begin_limits();
   registered.reset();
   keep_pools();  // before the program's own handlers take chunks
@@ -203,10 +208,17 @@ bool hears_of_forks() {
   return forks_heard;
 }
 
+// A sandbox may refuse to tell the process, but not the thread: that is asked for whenever one begins.
+bool is_child_of_vfork() {
+  if (process.generation == 0) return false;
+  if (!calls_may_be_refused) return static_cast<std::uint32_t>(sys::getpid()) != segment.header->pid;
+  const books* const own = books_of_thread();
+  return own == nullptr || static_cast<std::uint32_t>(sys::gettid()) != own->thread->tid;
+}
+
 void note_exit(int status) {
-  if (now() != stage::keeping || process.generation == 0) return;
+  if (now() != stage::keeping || process.generation == 0 || is_child_of_vfork()) return;
   wire::segment_header& header = *segment.header;
-  if (static_cast<std::uint32_t>(sys::getpid()) != header.pid) return;  // a child of vfork: they are its parent's
   header.exit_status = wire::exit_status_known | (static_cast<std::uint32_t>(status) & 0xff);
   end_header(wire::lifecycle::exited);
 }

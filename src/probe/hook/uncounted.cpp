@@ -63,6 +63,10 @@ std::uint64_t* note(uncounted_reason why, const child_file& file) {
 
 }  // namespace
 
+void note_uncounted_child(uncounted_reason why, const char* program) {
+  if (*program != 0) note(why, {.path = program});
+}
+
 execution::execution(const child_environment& environment, const child_file& file) {
   if (!environment.follows() || file.path == nullptr) return;
   why_ = why_uncounted(file);

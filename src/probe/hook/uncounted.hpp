@@ -1,11 +1,15 @@
-// Programs that the process executes and that keep no books, in its own books: who reads them should know what they do
-// not show. Allocates nothing: usable between vfork and exec, where the books are those of the parent.
+// Programs that the process executes, and children of it, that keep no books, in its own books: who reads them should
+// know what they do not show. Allocates nothing: usable between vfork and exec, where the books are those of the
+// parent.
 #pragma once
 
 #include "probe/hook/child_program.hpp"
 #include "probe/hook/environment.hpp"
 
 namespace heapledger::probe {
+
+// A forked child that will keep none, in its parent's books.
+void note_uncounted_child(wire::uncounted_reason why, const char* program);
 
 class execution {
  public:

@@ -3,6 +3,7 @@
 
 #include "probe/account/registry.hpp"
 #include "probe/base/lock.hpp"
+#include "probe/base/sandbox.hpp"
 #include "probe/scope/accounts.hpp"
 #include "probe/scope/children.hpp"
 #include "probe/scope/records.hpp"
@@ -89,6 +90,7 @@ void recycle(scope_record& record, const totals& did) {
 }
 
 std::uint32_t usable_processors() {
+  if (calls_may_be_refused) return 1;
   std::uint64_t set[16] = {};
   // Of the first thread: others may be bound to one each.
   const long bytes = sys::call(__NR_sched_getaffinity, sys::getpid(), sizeof set, sys::word(set));
