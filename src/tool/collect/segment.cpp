@@ -272,7 +272,9 @@ profile collect_segment(const std::string& path) {
 
 void set_ending(profile& of, ending how, std::int64_t duration_ns) {
   auto& time_ns = of.peak.time_ns;
-  if (!time_ns || *time_ns == of.process.duration_ns) time_ns = duration_ns;
+  const counters total = of.totals();
+  const bool it_lives = total.live_bytes() >= total.peak_bytes;  // else the peak may be the last moment mentioned
+  if (it_lives && (!time_ns || *time_ns == of.process.duration_ns)) time_ns = duration_ns;
   of.process.ended = how;
   of.process.duration_ns = duration_ns;
 }
