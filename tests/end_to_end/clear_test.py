@@ -229,6 +229,17 @@ class Clear(ledger.Case):
         shown = [*asked[:3], "printenv", "LD_PRELOAD", "HEAPLEDGER_OUTPUT", "HEAPLEDGER_SESSION"]
         self.assertEqual(self.profile(shown).out, b"")
 
+    def test_another_copy_preloaded_by_a_program_of_the_run(self):
+        """An installed probe beside one in a build tree: one keeps books, and what else is preloaded stays."""
+        other, plugin = self.path("libheapledger.so"), ledger.program("leaky_accept.so")
+        shutil.copy(ledger.PROBE, other)
+        for list_, left in ((other, ""), (f"{plugin}:{other}", plugin), (f"{other} {plugin}", plugin)):
+            asked = ["env", f"LD_PRELOAD={list_}", "HEAPLEDGER_OUTPUT=/dev/null"]
+            done = self.profile([*asked, ledger.program("nothing"), "77"], "--only", "nothing")
+            self.assertEqual((len(done.files), done.report["totals"]["allocations"]), (1, 1), list_)
+            shown = self.profile([*asked, "sh", "-c", "echo $LD_PRELOAD"])
+            self.assertEqual(shown.out.decode().strip(), left, list_)
+
 
 if __name__ == "__main__":
     ledger.main()
