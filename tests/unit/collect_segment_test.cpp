@@ -166,6 +166,15 @@ TEST(collect_segment, the_peak_is_now_when_more_lives_than_was_recorded) {
   EXPECT_EQ(result.peak.time_ns, result.process.duration_ns);
 }
 
+TEST(collect_segment, what_a_server_left_of_its_arguments_is_no_command) {
+  segment_builder builder;
+  builder.header.command = builder.text(std::string_view("server: main\0\0", 14));
+  builder.header.command_bytes = 14;
+  EXPECT_EQ(collected(builder).process.command, (std::vector<std::string>{"server: main", ""})) << "as it was started";
+  builder.header.attached_after_ns = 1;
+  EXPECT_EQ(collected(builder).process.command, (std::vector<std::string>{"server: main"}));
+}
+
 TEST(collect_segment, a_peak_that_is_the_last_moment_mentioned_stays_where_it_was) {
   segment_builder builder;
   builder.header.peak_bytes = 100;

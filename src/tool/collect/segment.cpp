@@ -68,6 +68,7 @@ process_info to_process(const segment_copy& segment) {
   info.parent_pid = header.parent_pid;
   info.exe = segment.text(header.exe);
   info.command = arguments(segment);
+  if (header.attached_after_ns != 0) trim_title(info.command);
   info.start_realtime_ns = as_ns(header.start_realtime_ns);
   const bool ended = exited || header.state == wire::lifecycle::detached;
   info.duration_ns = since_start(header, ended ? header.end_monotonic_ns : last_mentioned_ns(segment));
