@@ -121,6 +121,15 @@ class Clear(ledger.Case):
         self.assertEqual((done.status, done.err), (0, b""))
         self.assertEqual(ledger.report(kept)["process"]["exit_code"], 0)
 
+    def test_output_of_what_a_link_or_a_script_runs_exists(self):
+        alias = self.path("alias")
+        os.symlink(ledger.program("nothing"), alias)
+        script = self.write("script", f"#!{alias}\n")
+        os.chmod(script, 0o755)
+        kept = self.write("nothing.hlp", "precious")
+        for program in (alias, script):
+            self.fails(125, "run", "-o", self.path("%e.hlp"), "--", program, says=[kept, "exists", "-f"])
+
     def test_children_never_overwrite(self):
         """One name for all: the first keeps it, every other gets its pid inserted."""
         done = ledger.execute([ledger.BIN, "run", "-q", "-o", self.path("one.hlp"), "--", "sh", "-c", "ls /; seq 2; true"])
