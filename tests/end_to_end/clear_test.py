@@ -3,7 +3,6 @@
 import os
 import shutil
 import stat
-import subprocess
 
 import ledger
 
@@ -30,21 +29,6 @@ class Clear(ledger.Case):
         self.run_fails(127, "no-such-program", says=["no-such-program"])
         self.run_fails(127, self.path("missing"), says=["missing"])
         self.run_fails(127, "no-such-program", says=["no-such-program"], env={"PATH": ""})
-
-    def test_preloaded_without_a_place_for_the_profile(self):
-        """A bare LD_PRELOAD: the program runs; a place that was asked for and cannot be had is named."""
-        def preloaded(output):
-            return ledger.execute(["/bin/echo", "-n", "out"], env={"LD_PRELOAD": ledger.PROBE, "HEAPLEDGER_OUTPUT": output})
-
-        done = preloaded(self.path("no such folder/%e.hlp"))
-        self.assertEqual((done.status, done.out), (0, b"out"))
-        line, = done.err.decode().splitlines()
-        for word in ("heapledger: ", self.path("no such folder/echo.hlp"), "cannot be created"):
-            self.assertIn(word, line)
-        devices = sorted(os.listdir("/dev"))
-        done = preloaded("/dev/null")
-        self.assertEqual((done.status, done.out, done.err), (0, b"out", b""))
-        self.assertEqual(sorted(os.listdir("/dev")), devices)
 
     def test_not_executable(self):
         self.run_fails(126, self.write("plain", "text"), says=["plain"])
@@ -137,6 +121,15 @@ class Clear(ledger.Case):
         self.assertEqual((done.status, done.err), (0, b""))
         self.assertEqual(ledger.report(kept)["process"]["exit_code"], 0)
 
+    def test_output_of_what_a_link_or_a_script_runs_exists(self):
+        alias = self.path("alias")
+        os.symlink(ledger.program("nothing"), alias)
+        script = self.write("script", f"#!{alias}\n")
+        os.chmod(script, 0o755)
+        kept = self.write("nothing.hlp", "precious")
+        for program in (alias, script):
+            self.fails(125, "run", "-o", self.path("%e.hlp"), "--", program, says=[kept, "exists", "-f"])
+
     def test_children_never_overwrite(self):
         """One name for all: the first keeps it, every other gets its pid inserted."""
         done = ledger.execute([ledger.BIN, "run", "-q", "-o", self.path("one.hlp"), "--", "sh", "-c", "ls /; seq 2; true"])
@@ -209,25 +202,6 @@ class Clear(ledger.Case):
         self.fails(2, "leaks", "--duration", "3", plain, says=["--duration is for the watch of a running program"])
         self.fails(2, "run", "-o", self.path("%q.hlp"), "--", "true", says=["'%q'", "%p pid, %e program, %h host, %t time"])
         self.assertEqual([name for name in os.listdir(self.dir) if name.endswith(".hlp")], [])
-
-    def test_bare_preload(self):
-        """LD_PRELOAD of the probe alone leaves a profile that report reads."""
-        done = ledger.execute([ledger.program("nothing"), "77"], env={"LD_PRELOAD": ledger.PROBE}, cwd=self.dir)
-        self.assertEqual((done.status, done.out), (0, b""), done)
-        files = [name for name in os.listdir(self.dir) if name.startswith("heapledger.nothing.")]
-        self.assertEqual(len(files), 1, os.listdir(self.dir))
-        r = ledger.report(self.path(files[0]))
-        self.assertEqual((r["totals"]["allocations"], r["totals"]["allocated_bytes"]), (1, 77))
-        subprocess.run([ledger.BIN, "report", self.path(files[0])], check=True, stdout=subprocess.DEVNULL)
-
-    def test_preloaded_by_a_program_of_the_run(self):
-        """As tests are under ctest (docs/budgets.md): the run's profiles hold them all the same."""
-        asked = ["env", f"LD_PRELOAD={ledger.PROBE}", "HEAPLEDGER_OUTPUT=/dev/null", ledger.program("nothing"), "77"]
-        done = self.profile(asked, "--only", "nothing")
-        self.assertEqual((done.status, done.out), (0, b""), done)
-        self.assertEqual((done.report["totals"]["allocations"], done.report["totals"]["allocated_bytes"]), (1, 77))
-        shown = [*asked[:3], "printenv", "LD_PRELOAD", "HEAPLEDGER_OUTPUT", "HEAPLEDGER_SESSION"]
-        self.assertEqual(self.profile(shown).out, b"")
 
 
 if __name__ == "__main__":

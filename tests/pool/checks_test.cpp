@@ -352,6 +352,21 @@ TEST(pool_check_reports, are_printed_and_end_the_program) {
   EXPECT_EXIT(leak(), ::testing::ExitedWithCode(7), "'leaky'.*chunk in use when its pool was destroyed, at 0x");
 }
 
+TEST(pool_check_reports, name_ten_leaks_of_a_pool_and_say_how_many_there_are) {
+  auto leak = [] {
+    {
+      pool<48, threading::single, no_header, no_analyzer, exact_checks, marks> pool("full");
+      for (int i = 0; i < 1000; ++i) (void)pool.allocate();
+    }
+    std::exit(7);
+  };
+  EXPECT_EXIT(
+      leak(), ::testing::ExitedWithCode(7),
+      "^(heapledger: pool 'full' of 48-byte chunks: chunk in use when its pool was destroyed, at 0x[0-9a-f]+\n){10}"
+      "heapledger: pool 'full' of 48-byte chunks: 1000 chunks were in use when it was destroyed; no more of them are "
+      "named\n$");
+}
+
 // A policy of one's own: which checks, and who is told.
 struct only_leaks : no_checks {
   static constexpr bool leaks = true;

@@ -50,6 +50,9 @@ TEST(peak_time, of_several_threads_is_moved_to_points_as_high_only) {
 TEST(peak_time, at_the_end_is_right_only_where_the_peak_lives_then) {
   auto p = with_peak(200, 100, {{5, 100}, {40, 100}, {50, 200}, {100, 0}});
   EXPECT_EQ(placed(p), 50) << "nothing was published";
+  p.peak.time_ns.reset();
+  EXPECT_EQ(placed(p), 50);
+  p.peak.time_ns = 100;
   p.stacks[0].count.allocated_bytes = 200;
   EXPECT_EQ(placed(p), 100);
 }

@@ -166,6 +166,45 @@ TEST(collect_segment, the_peak_is_now_when_more_lives_than_was_recorded) {
   EXPECT_EQ(result.peak.time_ns, result.process.duration_ns);
 }
 
+TEST(collect_segment, what_a_server_left_of_its_arguments_is_no_command) {
+  segment_builder builder;
+  builder.header.command = builder.text(std::string_view("server: main\0\0", 14));
+  builder.header.command_bytes = 14;
+  EXPECT_EQ(collected(builder).process.command, (std::vector<std::string>{"server: main", ""})) << "as it was started";
+  builder.header.attached_after_ns = 1;
+  EXPECT_EQ(collected(builder).process.command, (std::vector<std::string>{"server: main"}));
+}
+
+TEST(collect_segment, a_peak_that_is_the_last_moment_mentioned_stays_where_it_was) {
+  segment_builder builder;
+  builder.header.peak_bytes = 100;
+  builder.header.peak_monotonic_ns = builder.header.start_monotonic_ns + 77;
+  const auto account = builder.add_account(0);
+  builder.accounts[account] = {.allocations = 1,
+                               .allocated_bytes = 100,
+                               .frees = 1,
+                               .freed_bytes = 100,
+                               .temporaries = 0,
+                               .reallocations = 0,
+                               .peak_bytes = 100,
+                               .peak_epoch = 1,
+                               .id = 1};
+  auto result = collected(builder);
+  set_ending(result, ending::running, 5000);
+  EXPECT_EQ(result.peak.time_ns, 77);
+
+  builder.header.peak_monotonic_ns = 0;
+  auto unpublished = collected(builder);
+  set_ending(unpublished, ending::running, 5000);
+  EXPECT_FALSE(unpublished.peak.time_ns) << "it is not now, and nobody knows when";
+
+  builder.accounts[account].frees = 0;
+  builder.accounts[account].freed_bytes = 0;
+  auto lives = collected(builder);
+  set_ending(lives, ending::running, 5000);
+  EXPECT_EQ(lives.peak.time_ns, 5000);
+}
+
 TEST(collect_segment, places_are_inside_the_call_and_relative_to_their_module) {
   segment_builder builder;
   const auto module = builder.add_module(0x7f0000001000, 0x7f0000003000, 0x7f0000000000, "/lib/libx.so");

@@ -66,6 +66,7 @@ class program_check_test : public testing::Test {
 TEST_F(program_check_test, an_ordinary_program_has_no_findings) {
   const program_check check = check_program("/bin/cat");
   EXPECT_EQ(check.path, "/bin/cat");
+  EXPECT_EQ(check.image, "/bin/cat");
   EXPECT_TRUE(check.findings.empty());
 }
 
@@ -97,6 +98,7 @@ TEST_F(program_check_test, follows_scripts_to_their_interpreter) {
     ASSERT_EQ(check.findings.size(), 1U) << line;
     EXPECT_EQ(check.findings[0].what, obstacle::script) << line;
     EXPECT_NE(check.findings[0].words.find("/sh"), std::string::npos) << line;
+    EXPECT_TRUE(check.image.ends_with("/sh")) << line;
   }
 }
 

@@ -49,6 +49,11 @@ Next
 )");
 }
 
+TEST(report_process_table, the_only_one_that_could_be_read) {
+  const auto text = process_table({build()[0]}, {.by = {}, .top = 0, .style = {}});
+  EXPECT_TRUE(text.starts_with("1 process allocated ")) << text;
+}
+
 TEST(report_process_table, by_a_measure_and_cut) {
   auto rows = build();
   rows[1].mapped_bytes = 0;

@@ -122,6 +122,13 @@ TEST(run_leaks, a_watch_tells_something_if_it_was_long_enough_or_watched_anythin
   found.duration_ns = 3'000'000'000;
   hunt.suspicious_s = hunt.access_s = 1;
   EXPECT_EQ(worth_of(found, p, hunt), no_leak::told);
+  found.entries = {{.verdict = "suspect", .witnesses = {}, .bytes = 1000}};
+  EXPECT_EQ(worth_of(found, p, hunt), no_leak::untold) << "it grows, and none of its blocks was watched";
+  EXPECT_FALSE(untold_because(found).empty());
+  found.obstacle.clear();
+  found.entries[0].sampled = 1;
+  EXPECT_EQ(worth_of(found, p, hunt), no_leak::told);
+  found.entries.clear();
   found.duration_ns = 0;
   found.watched = 1;
   EXPECT_EQ(worth_of(found, p, hunt), no_leak::told);

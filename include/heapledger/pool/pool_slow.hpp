@@ -20,12 +20,18 @@ HEAPLEDGER_POOL::~pool() {
     });
   }
   if constexpr (walks_at_end) {
-    for_each_chunk([this](void* chunk) {
+    [[maybe_unused]] std::size_t leaks = 0, told = 0;
+    if constexpr (Checks::leaks) for_each_chunk([&](void*) { ++leaks; });
+    for_each_chunk([&](void* chunk) {
       Header* const head = layout::header_of(chunk);
       analyzer_.leaked(chunk, head);
       if constexpr (Checks::leaks) {
-        Checks::failed(
-            {.kind = violation_kind::leak, .pointer = chunk, .pool = &identity_, .allocated_at = watch::stack(chunk)});
+        Checks::failed({.kind = violation_kind::leak,
+                        .pointer = chunk,
+                        .pool = &identity_,
+                        .allocated_at = watch::stack(chunk),
+                        .leaks = leaks,
+                        .leaks_before = told++});
       }
       if constexpr (layout::has_header) head->~Header();
     });

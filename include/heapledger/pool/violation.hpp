@@ -41,6 +41,8 @@ struct violation {
   const pool_identity* owner = nullptr;   // other_pool: whose it is
   const void* chunk = nullptr;            // middle_pointer: the chunk that it lies in or behind, or null
   std::span<void* const> allocated_at{};  // return addresses, where the header keeps them
+  std::size_t leaks = 0;                  // leak: how many chunks were in use,
+  std::size_t leaks_before = 0;           // and how many of them were told of before this one
 };
 
 using violation_handler = void (*)(const violation&);
@@ -102,16 +104,32 @@ HEAPLEDGER_POOL_COLD inline void print(const violation& found) {
   for (void* const address : found.allocated_at) std::fprintf(stderr, "  allocated at %p\n", address);
 }
 
+namespace pool_detail {
+
+// A pool that lives as long as the program may end with a million chunks in use.
+inline constexpr std::size_t most_leaks_named = 10;
+
+HEAPLEDGER_POOL_COLD inline void print_leak(const violation& found) {
+  if (found.leaks_before < most_leaks_named) return heapledger::print(found);
+  if (found.leaks_before > most_leaks_named) return;
+  std::fprintf(stderr, "heapledger: ");
+  print(*found.pool);
+  std::fprintf(stderr, ": %zu chunks were in use when it was destroyed; no more of them are named\n", found.leaks);
+}
+
+}  // namespace pool_detail
+
 HEAPLEDGER_POOL_COLD inline void print_and_abort(const violation& found) {
+  if (found.kind == violation_kind::leak) return pool_detail::print_leak(found);
   print(found);
-  if (found.kind != violation_kind::leak) std::abort();
+  std::abort();
 }
 
 namespace pool_detail {
 HEAPLEDGER_POOL_ONE inline constinit std::atomic<violation_handler> the_violation_handler{&print_and_abort};
 }
 
-// The previous one. Null stands for the default: print, and abort unless it is a leak.
+// The previous one. Null stands for the default: print, and abort unless it is a leak; of leaks, the first of a pool.
 inline violation_handler set_violation_handler(violation_handler handler) noexcept {
   return pool_detail::the_violation_handler.exchange(handler == nullptr ? &print_and_abort : handler);
 }

@@ -10,6 +10,7 @@
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/environment_text.hpp"
 #include "probe/hook/initial_stack.hpp"
+#include "probe/hook/preload_list.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -48,33 +49,12 @@ bool is_ours(const char* entry) {
   return false;
 }
 
-// Of a library in a list: how long its name is.
-std::size_t length_of_library(const char* list) {
-  return std::strcspn(list, ": ");
-}
-
 bool is_us(const char* library, std::size_t length) {
   return length == std::strlen(own_path) && std::strncmp(library, own_path, length) == 0;
 }
 
-// Copies the libraries of a list but for ourselves; true if we were among them.
-bool without_us(const char* list, char* out, std::size_t capacity) {
-  bool found = false;
-  std::size_t used = 0;
-  while (*list != 0) {
-    const std::size_t length = length_of_library(list);
-    if (is_us(list, length)) {
-      found = true;
-    } else if (length != 0 && used + length + 2 < capacity) {
-      if (used != 0) out[used++] = ':';
-      std::memcpy(out + used, list, length);
-      used += length;
-    }
-    list += length;
-    if (*list != 0) ++list;
-  }
-  out[used] = 0;
-  return found;
+bool is_probe(const char* library, std::size_t length) {
+  return is_us(library, length) || is_named_as_probe(library, length);
 }
 
 // The folder of the session; nullptr with a bare LD_PRELOAD.
@@ -99,16 +79,6 @@ bool can_load_us_and_keep_books() {
   return folder == nullptr || can_reach(folder, W_OK | X_OK);
 }
 
-bool has_us(const char* list) {
-  while (*list != 0) {
-    const std::size_t length = length_of_library(list);
-    if (is_us(list, length)) return true;
-    list += length;
-    if (*list != 0) ++list;
-  }
-  return false;
-}
-
 // Where the entries that are ours begin, if they are the last of the text: whoever executes us puts them there.
 char* begin_of_ours(char* text_end) {
   char** first = initial_environment();
@@ -116,7 +86,7 @@ char* begin_of_ours(char* text_end) {
   while (*entry != nullptr) ++entry;
   char* begin = text_end;
   while (entry-- != first) {
-    const bool hides = is_ours(*entry) || (begins_preload(*entry) && has_us(*entry + preload_length));
+    const bool hides = is_ours(*entry) || (begins_preload(*entry) && has(is_us, *entry + preload_length));
     if (!hides || *entry + std::strlen(*entry) + 1 != begin) break;
     begin = *entry;
   }
@@ -159,7 +129,7 @@ struct taking_out {
   bool shorten(char* entry, char**& kept) {
     if (std::strlen(entry) >= sizeof rest_of_preload) return false;
     char* rest = rest_of_preload + preload_length;
-    if (!without_us(entry + preload_length, rest, sizeof rest_of_preload - preload_length)) return false;
+    if (!copy_without(is_us, entry + preload_length, rest, sizeof rest_of_preload - preload_length)) return false;
     preloaded = true;
     if (*rest == 0) return true;
     std::memcpy(rest_of_preload, preload, preload_length);
@@ -195,7 +165,7 @@ child_environment::child_environment(char* const* program)
     if (begins_preload(program[count_])) program_preload_ = program[count_];
     has_session = has_session || std::strncmp(program[count_], session, session_length) == 0;
   }
-  own_ = has_session && has_us(libraries());  // the program may preload us itself, as tests do under ctest
+  own_ = has_session && has(is_probe, libraries());  // the program may preload us itself, as tests do under ctest
 }
 
 const char* child_environment::libraries() const {
@@ -212,14 +182,22 @@ std::size_t child_environment::preload_bytes() const {
 
 void child_environment::write_preload(char* text) const {
   char* end = stpcpy(stpcpy(text, preload), own_path);
-  if (*libraries() == 0) return;
-  *end++ = ':';
-  std::strcpy(end, libraries());
+  char* others = end + 1;
+  copy_without(is_probe, libraries(), others, preload_bytes() - static_cast<std::size_t>(others - text));
+  *end = *others != 0 ? ':' : 0;
 }
 
 bool child_environment::is_preload(const char* text) const {
   const char* rest = text + preload_length + std::strlen(own_path);
-  return std::strcmp(*rest == ':' ? rest + 1 : rest, libraries()) == 0;
+  for (const char* list = libraries(); *list != 0; list += *list != 0) {
+    const std::size_t length = length_of_library(list);
+    if (length != 0 && !is_probe(list, length)) {
+      if (*rest != ':' || std::strncmp(rest + 1, list, length) != 0) return false;
+      rest += 1 + length;
+    }
+    list += length;
+  }
+  return *rest == 0;
 }
 
 std::size_t child_environment::build(char** entries, char* preload) const {

@@ -94,18 +94,21 @@ void read_program(options& out) {
   writer(out.program, sizeof out.program).put(slash != nullptr ? slash + 1 : out.exe);
 }
 
-bool is_device(const char* path) {
+// The kind of file, as in st_mode; 0 where there is none.
+unsigned kind_of(const char* path) {
   struct stat found {};
-  return sys::call(__NR_stat, sys::word(path), sys::word(&found)) == 0 && S_ISCHR(found.st_mode);
+  return sys::call(__NR_stat, sys::word(path), sys::word(&found)) == 0 ? found.st_mode & S_IFMT : 0;
 }
 
 void read_place(options& out) {
+  constexpr char default_name[] = "heapledger.%e.%p.hlp";
   const char* session = variable("HEAPLEDGER_SESSION");
   const char* pattern = variable("HEAPLEDGER_OUTPUT");
   out.session = session != nullptr && *session != 0;
   out.wished = !out.session && pattern != nullptr && *pattern != 0;
-  out.device = out.wished && is_device(pattern);
-  const char* wanted = out.session ? session : out.wished ? pattern : "heapledger.%e.%p.hlp";
+  const unsigned kind = out.wished ? kind_of(pattern) : 0;
+  out.device = kind == S_IFCHR;
+  const char* wanted = out.session ? session : out.wished ? pattern : default_name;
   writer place(out.place, sizeof out.place);
   if (*wanted != '/') {  // the program may change its directory before it forks
     char here[options::path_capacity];
@@ -115,6 +118,10 @@ void read_place(options& out) {
     }
   }
   place.put(wanted);
+  if (kind == S_IFDIR) {
+    place.put('/');
+    place.put(default_name);
+  }
   if (!place.finish()) out.place[0] = 0;
 }
 

@@ -116,7 +116,8 @@ no_leak worth_of(leak_info& found, const profile& of, const leaks::hunt_options&
       options.suspicious_s.value_or(defaults::first_suspicious_s) + options.access_s.value_or(defaults::first_access_s);
   if (!leaks::watched_nothing(found)) return no_leak::told;
   if (!found.obstacle.empty()) return no_leak::untold;
-  if (static_cast<double>(found.duration_ns) >= least_s * 1e9) return no_leak::told;
+  const bool has_suspects = !found.entries.empty();  // that were not watched
+  if (!has_suspects && static_cast<double>(found.duration_ns) >= least_s * 1e9) return no_leak::told;
   if (!may_leak(of)) return no_leak::harmless;
   found.obstacle =
       "Nothing was watched: too short to tell. Watch for longer, or give shorter times (--suspicious, --access; "

@@ -70,18 +70,20 @@ std::optional<refusal> check(const run_options& options) {
   return refusal{exit_failure, std::move(words)};
 }
 
-collect::output_subject expected_root(const run_options& options) {
+std::string real_path(const std::string& path) {
+  std::error_code unreadable;
+  return std::filesystem::canonical(path, unreadable).string();
+}
+
+// Its name is that of the file behind links, as it will be when it runs.
+collect::output_subject expected_root(const run_options& options, const program_check& found) {
+  const auto image = real_path(found.image);
   return {.pid = 0,
-          .program = options.command[0],
+          .program = image.empty() ? options.command[0] : image,
           .host = collect::host_name(),
           .start_s = std::time(nullptr),
           .is_root = true,
           .image = 0};
-}
-
-std::string real_path(const std::string& path) {
-  std::error_code unreadable;
-  return std::filesystem::canonical(path, unreadable).string();
 }
 
 void say_no_profile(const run_options& options, const profile_writer& writer, int wait_status) {
@@ -142,7 +144,8 @@ int watch_and_write(const run_options& options, pid_t root, collect::session& se
 
 int run_checked(const run_options& options) {
   collect::output_names names(options.output, options.force);
-  names.check(expected_root(options), check_program(options.command[0]).path);
+  const auto found = check_program(options.command[0]);
+  names.check(expected_root(options, found), found.path);
   collect::held_signals signals;  // before the directory, which is removed again whatever comes
   collect::session_directory directory(folder_of_output(options.output));
   auto settings = settings_for(options, directory);

@@ -7,8 +7,8 @@ namespace heapledger::collect {
 void place_peak(profile& of, std::uint64_t hold_back_bytes) {
   auto& time_ns = of.peak.time_ns;
   const counters total = of.totals();
-  if (!time_ns || total.peak_bytes <= 0 || total.live_bytes() >= total.peak_bytes) return;
-  const bool is_known = *time_ns < of.process.duration_ns;  // else nothing was published that high
+  if (total.peak_bytes <= 0 || total.live_bytes() >= total.peak_bytes) return;
+  const bool is_known = time_ns && *time_ns < of.process.duration_ns;  // else nothing was published that high
   const std::int64_t no_earlier_ns = is_known ? *time_ns : 0;
   const auto next = std::find_if(of.timeline.begin(), of.timeline.end(),
                                  [&](const timeline_point& point) { return point.time_ns >= no_earlier_ns; });

@@ -251,7 +251,13 @@ std::vector<std::string> command_of(pid_t pid) {
     words.push_back(text.substr(at, end - at));
     at = end + 1;
   }
+  trim_title(words);
   return words;
+}
+
+void trim_title(std::vector<std::string>& command) {
+  while (command.size() > 1 && command.back().empty()) command.pop_back();
+  if (command.size() == 1) command[0].erase(command[0].find_last_not_of(' ') + 1);
 }
 
 }  // namespace heapledger::collect

@@ -73,6 +73,8 @@ std::set<pid_t> threads_of(pid_t pid);
 
 // As it is now: many servers write into it what the process is doing. Empty where it cannot be read.
 std::vector<std::string> command_of(pid_t pid);
+// Servers overwrite what is left of the old one with zeros, or with spaces.
+void trim_title(std::vector<std::string>& command);
 
 // A whole file of /proc, at most `limit` bytes; empty where it cannot be read.
 std::string read_proc_file(const std::string& path, std::size_t limit);

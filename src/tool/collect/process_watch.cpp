@@ -76,11 +76,9 @@ void process_watch::sample_names(std::uint64_t now_ns) {
   names_due_ns_ = now_ns + std::max(names_pause_ns_, cost_ns * names_cost_share);
 }
 
-// Servers tell their children apart by it. What is left of the old one is overwritten with zeros, or with spaces.
+// Servers tell their children apart by it.
 void process_watch::sample_title() {
   auto words = command_of(pid_);
-  while (words.size() > 1 && words.back().empty()) words.pop_back();
-  if (words.size() == 1) words[0].erase(words[0].find_last_not_of(' ') + 1);
   if (!words.empty() && find_image(*segment_, pid_) == image_state::running) title_ = std::move(words);
 }
 

@@ -191,11 +191,13 @@ void check_file(const std::string& path, int nesting, program_check& check) {
     check_script(head, nesting, check);
   } else if (head.starts_with("\x7f"
                               "ELF")) {
+    check.image = path;
     check_privileges(path, info, check);  // a script's own setuid bit is ignored by the kernel
     check_elf(file.get(), check);
   } else if (head.find('\0') != std::string_view::npos) {
     add(check, obstacle::not_executable, severity::fatal, "is neither a program for Linux nor a script");
   } else {
+    check.image = "/bin/sh";
     add(check, obstacle::script, severity::note,
         "has no #! line; /bin/sh runs it and is profiled; what it starts was not looked at");
   }

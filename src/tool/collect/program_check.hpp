@@ -30,7 +30,8 @@ struct program_finding {
 };
 
 struct program_check {
-  std::string path;  // what execvp would start; empty when not found
+  std::string path;   // what execvp would start; empty when not found
+  std::string image;  // what runs then: the same, or a script's interpreter; empty where it was not looked at
   std::vector<program_finding> findings;
 
   const program_finding* fatal() const {

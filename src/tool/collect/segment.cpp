@@ -68,6 +68,7 @@ process_info to_process(const segment_copy& segment) {
   info.parent_pid = header.parent_pid;
   info.exe = segment.text(header.exe);
   info.command = arguments(segment);
+  if (header.attached_after_ns != 0) trim_title(info.command);
   info.start_realtime_ns = as_ns(header.start_realtime_ns);
   const bool ended = exited || header.state == wire::lifecycle::detached;
   info.duration_ns = since_start(header, ended ? header.end_monotonic_ns : last_mentioned_ns(segment));
@@ -272,7 +273,9 @@ profile collect_segment(const std::string& path) {
 
 void set_ending(profile& of, ending how, std::int64_t duration_ns) {
   auto& time_ns = of.peak.time_ns;
-  if (!time_ns || *time_ns == of.process.duration_ns) time_ns = duration_ns;
+  const counters total = of.totals();
+  const bool it_lives = total.live_bytes() >= total.peak_bytes;  // else the peak may be the last moment mentioned
+  if (it_lives && (!time_ns || *time_ns == of.process.duration_ns)) time_ns = duration_ns;
   of.process.ended = how;
   of.process.duration_ns = duration_ns;
 }

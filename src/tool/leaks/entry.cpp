@@ -62,7 +62,11 @@ bool was_freed_at_end(const leak_entry& entry) {
 }
 
 bool watched_nothing(const leak_info& found) {
-  return found.watched == 0 && found.acquitted == 0 && found.taken_back == 0 && found.entries.empty();
+  const auto is_undecided = [](const leak_entry& entry) {
+    return entry.verdict == name_of(verdict::suspect) && entry.sampled == 0;
+  };
+  return found.watched == 0 && found.acquitted == 0 && found.taken_back == 0 &&
+         std::all_of(found.entries.begin(), found.entries.end(), is_undecided);
 }
 
 const char* obstacle_words(wire::watch_obstacle obstacle) {

@@ -47,8 +47,8 @@ void write_head(page& page, const std::vector<process_row>& rows) {
     allocated = saturating_sum(allocated, static_cast<std::int64_t>(row.totals.allocated_bytes));
     allocations = saturating_sum(allocations, static_cast<std::int64_t>(row.totals.allocations));
   }
-  page.line(fmt::format("{} processes allocated {} in {} allocations", count_text(rows.size()), bytes_text(allocated),
-                        signed_count_text(allocations)),
+  page.line(fmt::format("{} allocated {} in {} allocations", counted(rows.size(), "process", "processes"),
+                        bytes_text(allocated), signed_count_text(allocations)),
             tone::bold);
 }
 
