@@ -7,6 +7,7 @@ import { ageRows, fates, lifeRows, meanLife } from "../src/model/lifetimes";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, lifeText, percentText, secondsText } from "../src/model/text";
 import { sizeRows } from "../src/view/sizes_page";
+import { ends } from "../src/view/stack_list";
 import { sortByValue } from "../src/view/table";
 import { thin, withPeak } from "../src/view/timeline";
 
@@ -22,6 +23,16 @@ test("varints are read exactly up to 2^53", () => {
       assert.equal(BigInt(new Reader(Uint8Array.from(varint(value))).varint()), value);
     }
   }
+});
+
+test("of a stack too deep for a browser both ends are shown", () => {
+  const frames = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+  assert.deepEqual(ends(frames(401)), { innermost: frames(401), left: 0, outermost: [] });
+  const { innermost, left, outermost } = ends(frames(1_000_000));
+  assert.equal(innermost.length + left + outermost.length, 1_000_000);
+  assert.ok(innermost.length + outermost.length < 1000);
+  assert.equal(innermost[0], 0);
+  assert.equal(outermost.at(-1), 999_999);
 });
 
 test("columns that are cut off are refused", () => {
