@@ -92,6 +92,9 @@ test("names lose outer scopes before they are cut", () => {
   assert.equal(fitted("a::b<c::d>::e", 20), "a::b<c::d>::e");
   assert.equal(fitted("a::b<c::d>::e", 12), "b<c::d>::e");
   assert.equal(fitted("a::b<c::d>::e", 5), "e");
+  assert.equal(fitted("<a::Vec<a::b> as c::From<I>>::new", 30), "<Vec<a::b> as From<I>>::new");
+  assert.equal(fitted("<a::Vec<a::b> as c::From<I>>::new", 20), "<Vec<a::b>>::new");
+  assert.equal(fitted("<a::Vec<a::b> as c::From<I>>::new", 10), "new");
   assert.equal(fitted("abcdefgh", 5), "abcd…");
   assert.equal(fitted("operator new(std::size_t)", 10), "operator …");
   assert.equal(fitted("::::::", 2), "::");
