@@ -9,7 +9,7 @@ import { bytesText, changeText, countText, growthText, lifeText, percentText, se
 import { sizeRows } from "../src/view/sizes_page";
 import { ends } from "../src/view/stack_list";
 import { sortByValue } from "../src/view/table";
-import { thin, withPeak } from "../src/view/timeline";
+import { axisSeconds, thin, timeSplits, withPeak } from "../src/view/timeline";
 
 function varint(value: bigint): number[] {
   const bytes: number[] = [];
@@ -33,6 +33,17 @@ test("of a stack too deep for a browser both ends are shown", () => {
   assert.ok(innermost.length + outermost.length < 1000);
   assert.equal(innermost[0], 0);
   assert.equal(outermost.at(-1), 999_999);
+});
+
+test("the axis of time counts in what a clock shows", () => {
+  const labels = (high: number): string[] => timeSplits(0, high, 8).map(axisSeconds);
+  assert.deepEqual(labels(0.0035), ["0 s", "0.5 ms", "1 ms", "1.5 ms", "2 ms", "2.5 ms", "3 ms", "3.5 ms"]);
+  assert.deepEqual(labels(4.1), ["0 s", "1 s", "2 s", "3 s", "4 s"]);
+  assert.deepEqual(labels(100), ["0 s", "15 s", "30 s", "45 s", "1 min", "1 min 15 s", "1 min 30 s"]);
+  assert.deepEqual(labels(4 * 3600), ["0 s", "30 min", "1 h", "1 h 30 min", "2 h", "2 h 30 min", "3 h", "3 h 30 min", "4 h"]);
+  assert.deepEqual(labels(7 * 86400), ["0 s", "24 h", "48 h", "72 h", "96 h", "120 h", "144 h", "168 h"]);
+  assert.deepEqual(timeSplits(3599.85, 3600.15, 4).map(axisSeconds), ["59 min 59.9 s", "1 h", "1 h 0.1 s"]);
+  assert.ok(timeSplits(0, 2 ** 33, 8).length < 10);
 });
 
 test("columns that are cut off are refused", () => {
