@@ -165,6 +165,18 @@ TEST(short_function, drops_outer_scopes_then_cuts) {
   EXPECT_EQ(report::short_function("a_function_of_a_long_name", 10), "a_funct...");
 }
 
+TEST(short_function, keeps_the_type_of_a_function_of_rust) {
+  using report::short_function;
+  const std::string name = "<alloc::vec::Vec<app::item::Item> as core::iter::traits::FromIterator<I>>::from_iter";
+  EXPECT_EQ(short_function(name, 100), name);
+  EXPECT_EQ(short_function(name, 46), "<Vec<...> as FromIterator<...>>::from_iter");
+  EXPECT_EQ(short_function(name, 30), "<Vec<...>>::from_iter");
+  EXPECT_EQ(short_function(name, 16), "...::from_iter");
+  EXPECT_EQ(short_function("<app::pool::Pool>::acquire::{closure#0}", 30), "<Pool>::acquire::{closure#0}");
+  EXPECT_EQ(short_function("<app::pool::Pool<fn() -> app::T>>::acquire", 20), "<Pool<...>>::acquire");
+  EXPECT_EQ(short_function("<&dyn app::pool::Source + Send>::acquire", 20), "...::acquire");
+}
+
 TEST(short_function, stays_within_its_width_whatever_comes) {
   const char* names[] = {
       "operator<<<<<<",      "a::b::c<d>::e(f)::g", ">>>>>>>>>>>>>>>>>>>>>>",   "f<((((((((((((((((((((",

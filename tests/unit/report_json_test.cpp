@@ -5,6 +5,7 @@
 #include <string>
 
 #include "report_sample.hpp"
+#include "tool/report/diff_json.hpp"
 #include "tool/report/json.hpp"
 #include "tool/report/json_text.hpp"
 
@@ -218,6 +219,25 @@ TEST(report_json, is_written_in_pieces) {
   });
   EXPECT_GT(pieces, 5U);
   EXPECT_LT(largest, 1'000'000U);
+}
+
+TEST(report_json, a_piece_of_a_comparison_may_end_before_a_frame_without_a_name) {
+  const auto pieces_of = [](std::size_t padding) {
+    profile_builder builder;
+    builder.edit().process.command = {std::string(padding, 'x')};
+    builder.stack({{.function = {}, .module = {}}}, booked(1, 1, 0, 0, 1));
+    const profile p = builder.build();
+    std::vector<std::string> pieces;
+    write_diff_json(diff::comparison({}, p), {}, {}, [&](std::string_view piece) { pieces.emplace_back(piece); });
+    return pieces;
+  };
+  constexpr std::string_view start = "\"frames\":[{";
+  const auto before = pieces_of(0).at(0).find(start);
+  ASSERT_NE(before, std::string::npos);
+  const auto pieces = pieces_of(std::size_t{256} * 1024 - before - start.size());
+  ASSERT_EQ(pieces.size(), 2U);
+  EXPECT_TRUE(pieces[0].ends_with(start));
+  EXPECT_TRUE(json::accept(pieces[0] + pieces[1])) << pieces[1];
 }
 
 }  // namespace

@@ -154,7 +154,9 @@ TEST(report_leaks, says_how_to_have_a_watch_where_there_was_none) {
   const auto text = leaks_text(p, {}, {});
   for (const char* words : {"heapledger run --leaks", "heapledger start PID", "heapledger leaks PID"})
     EXPECT_NE(text.find(words), std::string::npos) << text;
-  EXPECT_TRUE(nlohmann::json::parse(leaks_json(p, {}, 0))["leaks"].empty());
+  const auto report = nlohmann::json::parse(leaks_json(p, {}, 0));
+  EXPECT_TRUE(report["leaks"].empty());
+  EXPECT_EQ(report["obstacle"], "the profile has no leak watch");  // must not look like no leak
 }
 
 }  // namespace

@@ -115,7 +115,9 @@ TEST(symbolize_hostile, a_pipe_in_the_place_of_split_debug_information_is_not_op
     if (!name.starts_with("gcc_split") || !name.ends_with(".dwo")) continue;
     ASSERT_EQ(::mkfifo((scratch.path() / name).c_str(), 0600), 0);
   }
-  symbolize_file(program, addresses);
+  profile made = profile_of(program, addresses);
+  const auto found = symbolize(made, {});
+  EXPECT_NE(found.modules.at(0).advice.find(".dwo"), std::string::npos) << found.modules.at(0).advice;
 }
 
 TEST(symbolize_hostile, an_alternate_file_of_another_build_is_not_believed) {

@@ -7,8 +7,9 @@ import { ageRows, fates, lifeRows, meanLife } from "../src/model/lifetimes";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, lifeText, percentText, secondsText } from "../src/model/text";
 import { sizeRows } from "../src/view/sizes_page";
+import { ends } from "../src/view/stack_list";
 import { sortByValue } from "../src/view/table";
-import { thin, withPeak } from "../src/view/timeline";
+import { axisSeconds, thin, timeSplits, withPeak } from "../src/view/timeline";
 
 function varint(value: bigint): number[] {
   const bytes: number[] = [];
@@ -22,6 +23,27 @@ test("varints are read exactly up to 2^53", () => {
       assert.equal(BigInt(new Reader(Uint8Array.from(varint(value))).varint()), value);
     }
   }
+});
+
+test("of a stack too deep for a browser both ends are shown", () => {
+  const frames = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+  assert.deepEqual(ends(frames(401)), { innermost: frames(401), left: 0, outermost: [] });
+  const { innermost, left, outermost } = ends(frames(1_000_000));
+  assert.equal(innermost.length + left + outermost.length, 1_000_000);
+  assert.ok(innermost.length + outermost.length < 1000);
+  assert.equal(innermost[0], 0);
+  assert.equal(outermost.at(-1), 999_999);
+});
+
+test("the axis of time counts in what a clock shows", () => {
+  const labels = (high: number): string[] => timeSplits(0, high, 8).map(axisSeconds);
+  assert.deepEqual(labels(0.0035), ["0 s", "0.5 ms", "1 ms", "1.5 ms", "2 ms", "2.5 ms", "3 ms", "3.5 ms"]);
+  assert.deepEqual(labels(4.1), ["0 s", "1 s", "2 s", "3 s", "4 s"]);
+  assert.deepEqual(labels(100), ["0 s", "15 s", "30 s", "45 s", "1 min", "1 min 15 s", "1 min 30 s"]);
+  assert.deepEqual(labels(4 * 3600), ["0 s", "30 min", "1 h", "1 h 30 min", "2 h", "2 h 30 min", "3 h", "3 h 30 min", "4 h"]);
+  assert.deepEqual(labels(7 * 86400), ["0 s", "24 h", "48 h", "72 h", "96 h", "120 h", "144 h", "168 h"]);
+  assert.deepEqual(timeSplits(3599.85, 3600.15, 4).map(axisSeconds), ["59 min 59.9 s", "1 h", "1 h 0.1 s"]);
+  assert.ok(timeSplits(0, 2 ** 33, 8).length < 10);
 });
 
 test("columns that are cut off are refused", () => {
@@ -81,6 +103,9 @@ test("names lose outer scopes before they are cut", () => {
   assert.equal(fitted("a::b<c::d>::e", 20), "a::b<c::d>::e");
   assert.equal(fitted("a::b<c::d>::e", 12), "b<c::d>::e");
   assert.equal(fitted("a::b<c::d>::e", 5), "e");
+  assert.equal(fitted("<a::Vec<a::b> as c::From<I>>::new", 30), "<Vec<a::b> as From<I>>::new");
+  assert.equal(fitted("<a::Vec<a::b> as c::From<I>>::new", 20), "<Vec<a::b>>::new");
+  assert.equal(fitted("<a::Vec<a::b> as c::From<I>>::new", 10), "new");
   assert.equal(fitted("abcdefgh", 5), "abcd…");
   assert.equal(fitted("operator new(std::size_t)", 10), "operator …");
   assert.equal(fitted("::::::", 2), "::");

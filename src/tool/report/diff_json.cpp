@@ -76,9 +76,8 @@ class diff_writer {
   }
 
   void write_name(std::string_view function, std::string_view module) {
-    const char* separator = "";
-    if (!function.empty()) add("{}\"function\":{}", std::exchange(separator, ","), json_string(function));
-    if (!module.empty()) add("{}\"module\":{}", std::exchange(separator, ","), json_string(module));
+    if (!function.empty()) add("\"function\":{},", json_string(function));
+    if (!module.empty()) add("\"module\":{},", json_string(module));
   }
 
   void write_functions() {
@@ -91,7 +90,6 @@ class diff_writer {
         const auto& frame = compared_.frames()[*places[i].frame];
         write_name(frame.function, frame.module);
       }
-      out_ += out_.back() == '{' ? "" : ",";
       write_counts(places[i].before, places[i].after);
       out_ += "}";
     }
@@ -125,7 +123,6 @@ class diff_writer {
       add("{}{{", std::exchange(separator, ","));
       write_name(compared_.frames()[frame.frame].function, compared_.module_of(change, frame));
       const std::string_view file = analyse::file_name(p, frame.place);
-      out_ += out_.back() == '{' ? "" : ",";
       if (!file.empty()) add("\"file\":{},", json_string(file));
       if (const auto line = analyse::line_number(p, frame.place); line != 0) add("\"line\":{},", line);
       if (frame.cycle != 0) add("\"cycle\":{},\"times\":{},", frame.cycle, frame.times);

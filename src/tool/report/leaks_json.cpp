@@ -55,7 +55,8 @@ std::string leaks_json(const profile& p, std::span<const leak_entry> entries, st
     if (!r.obstacle.empty()) text += ",\"obstacle\":" + json_string(r.obstacle);
     text += "}";
   }
-  if (!watch.obstacle.empty()) text += ",\"obstacle\":" + json_string(watch.obstacle);
+  const std::string_view obstacle = p.leaks ? std::string_view(watch.obstacle) : "the profile has no leak watch";
+  if (!obstacle.empty()) text += fmt::format(",\"obstacle\":{}", json_string(obstacle));
   return text + "}\n";
 }
 

@@ -62,6 +62,45 @@ std::string collapse_arguments(std::string_view name, std::size_t kept, std::siz
   return result;
 }
 
+// Where `part` stands outside of brackets; npos: nowhere. The last such place where `last` is asked for.
+std::size_t find_outside(std::string_view text, std::string_view part, bool last) {
+  std::size_t found = std::string_view::npos;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
+    if ((c == '>' && (i == 0 || text[i - 1] != '-')) || c == ')' || c == '}' || c == ']') --depth;
+    if (depth != 0 || !text.substr(i).starts_with(part)) continue;
+    found = i;
+    if (!last) break;
+  }
+  return found;
+}
+
+std::string_view without_path(std::string_view type) {
+  const std::size_t at = find_outside(type, "::", true);
+  if (at == std::string_view::npos || find_outside(type, " ", false) != std::string_view::npos) return type;
+  return type.substr(at + 2);
+}
+
+// "<a::T as b::Trait>::f", as Rust names what belongs to a type, is "<T as Trait>::f", and then "<T>::f".
+std::string without_paths_of_type(const std::string& name, std::size_t width) {
+  if (!name.starts_with('<')) return name;
+  const std::size_t end = find_outside(name, ">::", false);
+  if (end == std::string::npos) return name;
+  const std::string_view rest = std::string_view(name).substr(end);
+  const std::string_view inside = std::string_view(name).substr(1, end - 1);
+  const std::size_t as = find_outside(inside, " as ", false);
+  const std::string type = "<" + std::string(without_path(inside.substr(0, as)));
+  if (as != std::string_view::npos) {
+    std::string with_trait = type;
+    with_trait.append(" as ").append(without_path(inside.substr(as + 4))).append(rest);
+    if (columns(with_trait) <= width) return with_trait;
+  }
+  std::string result = type;
+  return result.append(rest);
+}
+
 // "a::b::c" without so many outer scopes that it fits; all that stand outside of brackets when it does not even then.
 std::string without_outer_scopes(std::string name, std::size_t width) {
   constexpr std::string_view mark = "...::";
@@ -98,7 +137,9 @@ std::string short_function(std::string_view function, std::size_t width) {
     }
     name = std::move(collapsed);
   }
-  std::string safe = without_outer_scopes(terminal_text(name), width);
+  std::string safe = terminal_text(name);
+  if (columns(safe) > width) safe = without_paths_of_type(safe, width);
+  safe = without_outer_scopes(safe, width);
   if (columns(safe) > width && safe.ends_with("<...>")) safe.resize(safe.size() - 5);
   return cut_right(safe, width);
 }

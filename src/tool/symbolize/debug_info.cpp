@@ -55,6 +55,7 @@ void debug_info::index_units(const elf_file& file, const std::vector<address_ran
     current = next;
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
     const auto split = type == DW_UT_skeleton ? split_half(file, current, die) : std::nullopt;
+    split_missing_ = split_missing_ || (type == DW_UT_skeleton && !split);
     units_.push_back({die, split.value_or(die)});
     add_ranges(die, units_.size() - 1, executable);
     if (ranges_seen_ >= range_budget || file_was_cut_off()) break;

@@ -31,6 +31,7 @@ class debug_info {
   std::optional<std::size_t> find(std::uint64_t address) const;
   const unit& at(std::size_t index) const { return units_[index]; }
   bool alternate_missing() const { return alternate_missing_; }
+  bool split_missing() const { return split_missing_; }  // of a unit at least, the half in a .dwo file
   bool alternate_is_as_it_was() const { return !alternate_file_ || alternate_file_->is_as_it_was(); }
 
  private:
@@ -51,6 +52,7 @@ class debug_info {
   std::unique_ptr<Dwarf, close_dwarf> alternate_;
   std::unique_ptr<Dwarf, close_dwarf> dwarf_;
   bool alternate_missing_ = false;
+  bool split_missing_ = false;
   std::vector<unit> units_;
   std::vector<unit_range> ranges_;  // by begin
   std::size_t ranges_seen_ = 0;

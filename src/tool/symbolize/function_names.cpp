@@ -78,12 +78,30 @@ bool has_scopes(Dwarf_Die& die) {
   }
 }
 
+// In D the function main is in a module too, and in clang's modules all that a header declares.
+bool has_modules(Dwarf_Die& die) {
+  Dwarf_Die unit;
+  if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) return false;
+  switch (dwarf_srclang(&unit)) {
+    case DW_LANG_Fortran90:
+    case DW_LANG_Fortran95:
+    case DW_LANG_Fortran03:
+    case DW_LANG_Fortran08:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string qualified(const raw_names& names) {
   std::string text;
   const auto enclosing = enclosing_entries(names.declaration);
   for (auto entry : enclosing) {
     std::string_view part;
     switch (dwarf_tag(&entry)) {
+      case DW_TAG_module:
+        if (!has_modules(entry)) continue;
+        break;
       case DW_TAG_namespace:
         part = "(anonymous namespace)";
         break;

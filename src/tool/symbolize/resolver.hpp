@@ -34,6 +34,7 @@ class resolver {
   bool has_symbol_table() const;  // a full one: .dynsym alone names only what is exported
   bool has_symbols() const { return !symbols_.empty(); }
   bool alternate_missing() const { return info_ != nullptr && info_->alternate_missing(); }
+  bool split_missing() const { return info_ != nullptr && info_->split_missing(); }
   // The file with the code, which alone has unwind tables; null without it.
   const elf_file* code() const { return files_.main.get(); }
   // False: files were written to meanwhile, and what they said may be wrong.

@@ -18,6 +18,9 @@ namespace heapledger {
 namespace {
 
 constexpr std::size_t progress_step = 4096;  // locations
+constexpr const char* split_off =
+    "no inlined functions: the .dwo files of its debug information are not where they were built (of a .dwp file they "
+    "are read with elfutils 0.191 or later)";
 constexpr const char* unreadable =
     "its debug information cannot be read: damaged, or compressed in a way that libdw does not know here, as with zstd "
     "(objcopy --decompress-debug-sections FILE)";
@@ -121,6 +124,7 @@ class symbolizer {
       const auto found = content.has_file() ? resolve(each, content) : found_symbols();
       const auto dead_ends = find_dead_ends(each, content);
       if (content.alternate_missing()) summary.advice = "parts of its debug information, moved by dwz, are missing";
+      if (content.split_missing()) summary.advice = split_off;
       if (content.has_unreadable_debug_info()) summary.advice = unreadable;
       if (symbols::file_was_cut_off() || !content.is_as_it_was()) {
         summary.symbols = module_symbols::changed;

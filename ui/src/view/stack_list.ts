@@ -1,6 +1,7 @@
 // One stack, frame by frame, and as text to be copied.
 import type { Context } from "../app/context";
 import { flagInlined, flagMachinery, functionName, kindScope, lineText, moduleName, type Profile } from "../model/profile";
+import { countText } from "../model/text";
 import { el } from "./dom";
 
 export interface Frame {
@@ -44,11 +45,22 @@ export function stackText(profile: Profile, place: number): string {
     .join("\n");
 }
 
+const innermostShown = 300;
+const outermostShown = 100;
+
+// Of a deep recursion, what a browser can lay out.
+export function ends<T>(all: T[]): { innermost: T[]; left: number; outermost: T[] } {
+  const left = all.length - innermostShown - outermostShown;
+  return left <= 1
+    ? { innermost: all, left: 0, outermost: [] }
+    : { innermost: all.slice(0, innermostShown), left, outermost: all.slice(-outermostShown) };
+}
+
 export function stackList(context: Context, place: number): HTMLElement {
   const list = el("ol", { class: "stack" });
-  const all = frames(context.profile, place);
-  if (all.length === 0) list.append(el("li", {}, "no stack"));
-  for (const frame of all) {
+  const { innermost, left, outermost } = ends(frames(context.profile, place));
+  if (innermost.length === 0) list.append(el("li", {}, "no stack"));
+  const add = (frame: Frame): void => {
     const swatch = el("i", { class: "swatch" });
     swatch.style.background = context.colours().fill(frame.fn);
     const name = el("a", { href: "#", title: "its callers and callees" }, frame.name);
@@ -60,6 +72,9 @@ export function stackList(context: Context, place: number): HTMLElement {
       el("li", { class: frame.machinery ? "faint" : "" }, swatch, el("div", {}, name,
         el("small", {}, [frame.where, frame.module, frame.inlined ? "inlined" : "", frame.scope ? "scope" : ""]
           .filter(Boolean).join(" · ")))));
-  }
+  };
+  innermost.forEach(add);
+  if (left > 0) list.append(el("li", { class: "faint" }, `${countText(left)} frames more in between, which "Copy stack" on the page Stacks copies too`));
+  outermost.forEach(add);
   return list;
 }

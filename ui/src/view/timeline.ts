@@ -121,7 +121,7 @@ export class Timeline {
         y: { range: (_plot, _low, high) => [0, Math.max(high, 1) * 1.08] },
       },
       axes: [
-        { ...axis, size: 26, values: (_plot, ticks) => ticks.map((tick) => axisSeconds(tick)) },
+        { ...axis, size: 26, splits: (plot, _axis, low, high) => timeSplits(low, high, plot.width / 90), values: (_plot, ticks) => ticks.map(axisSeconds) },
         { ...axis, size: 72, splits: (_plot, _axis, low, high) => byteSplits(low, high), values: (_plot, ticks) => ticks.map(axisBytes) },
       ],
       hooks: {
@@ -229,8 +229,28 @@ export class Timeline {
   }
 }
 
-function axisSeconds(seconds: number): string {
-  return seconds >= 1 || seconds === 0 ? `${+seconds.toFixed(3)} s` : `${+(seconds * 1e3).toFixed(3)} ms`;
+const minute = 60;
+const hour = 3600;
+const timeSteps = [
+  ...[-9, -8, -7, -6, -5, -4, -3, -2, -1].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power)),
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((step) => step * minute),
+  ...[1, 2, 3, 6, 12, 24, 48].map((step) => step * hour),
+  ...Array.from({ length: 16 }, (_, i) => 96 * hour * 2 ** i),
+];
+
+export function timeSplits(low: number, high: number, most: number): number[] {
+  const step = timeSteps.find((each) => high - low <= each * most) ?? high - low;
+  const splits: number[] = [];
+  for (let i = Math.ceil(low / step); i * step <= high; ++i) splits.push(i * step);
+  return splits;
+}
+
+export function axisSeconds(time: number): string {
+  if (time < 1 && time > 0) return `${+(time * 1e3).toFixed(6)} ms`;
+  const seconds = +time.toFixed(9);
+  const parts = [[Math.floor(seconds / hour), "h"], [Math.floor(seconds / minute) % 60, "min"], [+(seconds % minute).toFixed(9), "s"]];
+  return parts.filter(([value]) => value !== 0).map(([value, unit]) => `${value} ${unit}`).join(" ") || "0 s";
 }
 
 function axisBytes(bytes: number): string {
