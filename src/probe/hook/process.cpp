@@ -16,6 +16,7 @@
 #include "probe/account/tag.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/own_memory.hpp"
+#include "probe/base/sandbox.hpp"
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/arguments.hpp"
 #include "probe/hook/environment.hpp"
@@ -179,7 +180,7 @@ void keep_books() {
 
 void end_header(wire::lifecycle how) {
   wire::segment_header& header = *segment.header;
-  header.end_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
+  if (!calls_may_be_refused) header.end_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
   header.private_bytes = own_bytes();
   header.state = how;
 }
@@ -206,7 +207,9 @@ bool hears_of_forks() {
 void note_exit(int status) {
   if (now() != stage::keeping || process.generation == 0) return;
   wire::segment_header& header = *segment.header;
-  if (static_cast<std::uint32_t>(sys::getpid()) != header.pid) return;  // a child of vfork: they are its parent's
+  // A child of vfork: they are its parent's. (Where the question may be death, such a child's status stands there until
+  // the parent's own.)
+  if (!calls_may_be_refused && static_cast<std::uint32_t>(sys::getpid()) != header.pid) return;
   header.exit_status = wire::exit_status_known | (static_cast<std::uint32_t>(status) & 0xff);
   end_header(wire::lifecycle::exited);
 }
@@ -349,6 +352,7 @@ namespace {
   if (now() != stage::keeping || process.generation == 0) return;
   if (scopes_in_use && books_of_thread() != nullptr)  // the scope that it is in may stay open
     if (const booking event(__builtin_dwarf_cfa()); event) settle_scope(*event);
+  segment.header->exit_status = 0;
   end_header(wire::lifecycle::exited);
 }
 

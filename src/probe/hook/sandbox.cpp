@@ -44,7 +44,7 @@ void prepare() {
 
 // The kernel is not asked for it any more. It has read it.
 void note_name(const char* name) {
-  if (!calls_may_be_refused || !keeps_books() || books_of_thread() == nullptr || is_child_of_vfork()) return;
+  if (!calls_may_be_refused || !keeps_books() || books_of_thread() == nullptr) return;
   auto& thread = *books_of_thread()->thread;
   std::strncpy(thread.name, name, sizeof thread.name - 1);
 }
