@@ -118,6 +118,13 @@ bool open_books(bool forked, bool in_event) {
   return true;
 }
 
+void end_header(wire::lifecycle how) {
+  wire::segment_header& header = *segment.header;
+  if (!calls_may_be_refused) header.end_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
+  header.private_bytes = own_bytes();
+  header.state = how;
+}
+
 // Other books are to follow: a parent's before a fork, or those before a detach. What was tagged for them is recognised
 // as theirs when it is freed.
 void leave_former_books() {
@@ -156,6 +163,7 @@ bool begin_forked() {
   }
   move_pools();
   start_generation();
+  if (process.ends) end_header(wire::lifecycle::exited);
   return true;
 }
 
@@ -176,13 +184,6 @@ void keep_books() {
   }
   start_generation();
   set(stage::keeping);
-}
-
-void end_header(wire::lifecycle how) {
-  wire::segment_header& header = *segment.header;
-  if (!calls_may_be_refused) header.end_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
-  header.private_bytes = own_bytes();
-  header.state = how;
 }
 
 }  // namespace
@@ -349,7 +350,9 @@ namespace {
 }
 
 [[gnu::destructor(101)]] void on_exit() {
-  if (now() != stage::keeping || process.generation == 0) return;
+  if (now() != stage::keeping) return;
+  process.ends = true;
+  if (process.generation == 0) return;
   if (scopes_in_use && books_of_thread() != nullptr)  // the scope that it is in may stay open
     if (const booking event(__builtin_dwarf_cfa()); event) settle_scope(*event);
   segment.header->exit_status = 0;
