@@ -70,6 +70,8 @@ class Process(ledger.Case):
                     inside = [s for r in done.reports for s in r["stacks"] if "site_inside" in ledger.functions(s)]
                     self.assertEqual(ledger.total(inside, "allocations"), 5 * 2001)
                     self.assertEqual(ledger.total(inside, "live_bytes"), 0)
+                    deeper = [s for r in done.reports for s in r["stacks"] if "site_deeper" in ledger.functions(s)]
+                    self.assertEqual(len(deeper), 300)
 
     def test_end_where_nothing_else_is_allowed(self):
         for how in ("exit", "_exit"):

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -45,14 +46,20 @@ static void refuse(unsigned how) {
   static const int refused[] = {SYS_prctl,  SYS_open,         SYS_openat,    SYS_creat,     SYS_ftruncate,
                                 SYS_unlink, SYS_memfd_create, SYS_prlimit64, SYS_getrlimit, SYS_readlink};
   enum { count = sizeof refused / sizeof refused[0] };
-  struct sock_filter filter[count + 3];
+  const struct sock_filter advice[] = {BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+                                       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+                                       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_DONTNEED, 1, 0),
+                                       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_FREE, 0, 1),
+                                       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  enum { advice_count = sizeof advice / sizeof advice[0] };
+  struct sock_filter filter[count + advice_count + 2];
   filter[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
   for (int i = 0; i < count; ++i)
-    filter[1 + i] =
-        (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)refused[i], (unsigned char)(count - i), 0);
-  filter[1 + count] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-  filter[2 + count] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, how);
-  install(filter, count + 3);
+    filter[1 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)refused[i],
+                                                 (unsigned char)(count - i - 1 + advice_count), 0);
+  memcpy(filter + 1 + count, advice, sizeof advice);
+  filter[1 + count + advice_count] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, how);
+  install(filter, count + advice_count + 2);
 }
 
 __attribute__((noinline)) static void* site_inside(size_t bytes) {
@@ -67,8 +74,15 @@ static void* in_thread(void* unused) {
   return unused;
 }
 
+__attribute__((noinline)) static void site_deeper(unsigned times) {
+  char* volatile block = malloc(times);
+  if (times > 1) site_deeper(times - 1);
+  free(block);
+}
+
 static void work(void) {
   in_thread(NULL);
+  site_deeper(300);
   pthread_t threads[4];
   for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, in_thread, NULL);
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
