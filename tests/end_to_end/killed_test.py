@@ -91,6 +91,17 @@ class Killed(ledger.Case):
         for r in children:
             self.assertEqual((r["process"]["ended"], r["process"].get("exit_code")), ("exited", r["totals"]["live_blocks"]))
 
+    def test_a_child_that_frees_only_when_its_destructors_have_run(self):
+        """Its books begin later than ours end, in a library's destructor. Nobody watches."""
+        preloaded = f"{ledger.PROBE}:{ledger.program('libbooks_library.so')}"
+        done = ledger.execute([ledger.program("short_children"), "exit"],
+                              env={"LD_PRELOAD": preloaded, "HEAPLEDGER_OUTPUT": self.path("exits.%p")})
+        self.assertEqual(done.status, 0, done)
+        reports = [ledger.report(self.path(name)) for name in os.listdir(self.dir)]
+        self.assertEqual(sorted(r["process"].get("forked", False) for r in reports), [False, True])
+        for r in reports:
+            self.assertEqual(r["process"]["ended"], "exited")
+
     def test_a_child_of_vfork_does_not_speak_for_its_parent(self):
         """Nobody watches, so that there is only the segment to ask."""
         file = self.path("killed")

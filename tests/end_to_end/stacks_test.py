@@ -59,6 +59,15 @@ class Stacks(ledger.Case):
                 self.assertLessEqual(r["profiler"]["losses"].get("stack_cut_no_rule", 0),
                                      ledger.total(inside, "allocations") + 1)
 
+    def test_fibers_that_are_started_by_hand(self):
+        """Their stacks end there: nothing is cut."""
+        for options in ((), ("--stacks", "jit")):
+            _, r = self.checked("fibers_by_hand", options=options)
+            inside = [s for s in r["stacks"] if ledger.functions(s)[:1] == ["site_in_fiber"]]
+            self.assertEqual(sorted(len(s["frames"]) for s in inside), list(range(4, 44)))
+            for stack in inside:
+                self.assertEqual(ledger.functions(stack)[-2], "fiber_main")
+
     def test_frames_found_by_rbp(self):
         _, r = self.checked("shapes_rbp")
         for caller in ("plain_caller", "padded_caller", "fixed_frame"):

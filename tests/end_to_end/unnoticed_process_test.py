@@ -70,6 +70,17 @@ class Process(ledger.Case):
                     inside = [s for r in done.reports for s in r["stacks"] if "site_inside" in ledger.functions(s)]
                     self.assertEqual(ledger.total(inside, "allocations"), 5 * 2001)
                     self.assertEqual(ledger.total(inside, "live_bytes"), 0)
+                    deeper = [s for r in done.reports for s in r["stacks"] if "site_deeper" in ledger.functions(s)]
+                    self.assertEqual(len(deeper), 300)
+
+    def test_end_where_nothing_else_is_allowed(self):
+        for how in ("exit", "_exit"):
+            command = [ledger.program("sandboxed"), how]
+            if ledger.execute(command).status == 77:
+                self.skipTest("this kernel, or its sandbox, installs no filters")
+            for wrapper in ((), ("sh", "-c", '"$0" "$@"; exit $?')):
+                with self.subTest(how=how, wrapper=wrapper):
+                    self.assertEqual(self.assert_same([*wrapper, *command]).status, 3)
 
     def test_environment_that_the_kernel_keeps(self):
         """What /proc/PID/environ shows, to the last byte: with our privileges and without, and in children too."""

@@ -27,6 +27,7 @@ struct ended_life {
 struct alignas(4096) process_page {
   std::uint64_t generation;
   std::uint32_t lock;  // held while a forked child begins its books: never inherited as held
+  bool ends;           // our destructors ran; those of other libraries may still free
 };
 HL_INTERNAL extern process_page process;
 

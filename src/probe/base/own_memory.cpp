@@ -32,8 +32,10 @@ void* own_map(std::size_t bytes) {
     return nullptr;
   }
   static constexpr char name[] = "heapledger";
-  if (!calls_may_be_refused) sys::call(__NR_prctl, prctl_set_vma, 0, sys::word(map), bytes, sys::word(name));
-  sys::madvise(map, bytes, MADV_DONTDUMP);
+  if (!calls_may_be_refused) {
+    sys::call(__NR_prctl, prctl_set_vma, 0, sys::word(map), bytes, sys::word(name));
+    sys::madvise(map, bytes, MADV_DONTDUMP);
+  }
   __atomic_add_fetch(&mapped_bytes, bytes, __ATOMIC_RELAXED);
   return map;
 }

@@ -119,6 +119,13 @@ bool open_books(bool forked, bool in_event) {
   return true;
 }
 
+void end_header(wire::lifecycle how) {
+  wire::segment_header& header = *segment.header;
+  if (!calls_may_be_refused) header.end_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
+  header.private_bytes = own_bytes();
+  header.state = how;
+}
+
 // Other books are to follow: a parent's before a fork, or those before a detach. What was tagged for them is recognised
 // as theirs when it is freed.
 void leave_former_books() {
@@ -159,6 +166,7 @@ bool begin_forked() {
   }
   move_pools();
   start_generation();
+  if (process.ends) end_header(wire::lifecycle::exited);
   return true;
 }
 
@@ -181,13 +189,6 @@ void keep_books() {
   set(stage::keeping);
 }
 
-void end_header(wire::lifecycle how) {
-  wire::segment_header& header = *segment.header;
-  header.end_monotonic_ns = sys::clock_ns(sys::clock_monotonic);
-  header.private_bytes = own_bytes();
-  header.state = how;
-}
-
 }  // namespace
 
 void choose_paths() {
@@ -208,17 +209,12 @@ bool hears_of_forks() {
   return forks_heard;
 }
 
-// A sandbox may refuse to tell the process, but not the thread: that is asked for whenever one begins.
-bool is_child_of_vfork() {
-  if (process.generation == 0) return false;
-  if (!calls_may_be_refused) return static_cast<std::uint32_t>(sys::getpid()) != segment.header->pid;
-  const books* const own = books_of_thread();
-  return own == nullptr || static_cast<std::uint32_t>(sys::gettid()) != own->thread->tid;
-}
-
 void note_exit(int status) {
-  if (now() != stage::keeping || process.generation == 0 || is_child_of_vfork()) return;
+  if (now() != stage::keeping || process.generation == 0) return;
   wire::segment_header& header = *segment.header;
+  // A child of vfork: they are its parent's. (Where the question may be death, such a child's status stands there until
+  // the parent's own.)
+  if (!calls_may_be_refused && static_cast<std::uint32_t>(sys::getpid()) != header.pid) return;
   header.exit_status = wire::exit_status_known | (static_cast<std::uint32_t>(status) & 0xff);
   end_header(wire::lifecycle::exited);
 }
@@ -358,9 +354,12 @@ namespace {
 }
 
 [[gnu::destructor(101)]] void on_exit() {
-  if (now() != stage::keeping || process.generation == 0) return;
+  if (now() != stage::keeping) return;
+  process.ends = true;
+  if (process.generation == 0) return;
   if (scopes_in_use && books_of_thread() != nullptr)  // the scope that it is in may stay open
     if (const booking event(__builtin_dwarf_cfa()); event) settle_scope(*event);
+  segment.header->exit_status = 0;
   end_header(wire::lifecycle::exited);
 }
 

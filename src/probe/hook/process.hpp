@@ -33,8 +33,6 @@ void enter_child();
 bool hears_of_forks();  // else it would never be called
 // The process ends now, and no destructor will run.
 void note_exit(int status);
-// Or this may be one: its memory, books included, is its parent's.
-bool is_child_of_vfork();
 
 // Books are kept, or will be as soon as there is an event.
 bool keeps_books();

@@ -32,6 +32,10 @@ int pass_on(int option, word a, word b, word c, word d) {
   return -1;
 }
 
+bool is_child_of_vfork() {
+  return process.generation != 0 && static_cast<std::uint32_t>(sys::getpid()) != segment.header->pid;
+}
+
 void prepare() {
   if (!keeps_books() || is_child_of_vfork()) return;
   { const booking event(__builtin_dwarf_cfa()); }
@@ -40,7 +44,7 @@ void prepare() {
 
 // The kernel is not asked for it any more. It has read it.
 void note_name(const char* name) {
-  if (!calls_may_be_refused || !keeps_books() || is_child_of_vfork() || books_of_thread() == nullptr) return;
+  if (!calls_may_be_refused || !keeps_books() || books_of_thread() == nullptr) return;
   auto& thread = *books_of_thread()->thread;
   std::strncpy(thread.name, name, sizeof thread.name - 1);
 }

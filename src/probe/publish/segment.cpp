@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "probe/base/access.hpp"
 #include "probe/base/address_space.hpp"
 #include "probe/base/lock.hpp"
+#include "probe/base/sandbox.hpp"
 #include "probe/base/syscalls.hpp"
 #include "probe/base/unlocked_map.hpp"
 
@@ -138,6 +140,14 @@ void each_table(const wire::segment_header& header, F f) {
   f(segment.mappings, header.mappings);
 }
 
+// In a sandbox that knows which advice allocators give (Firefox's), page by page.
+long populate(char* first, std::size_t bytes) {
+  if (!calls_may_be_refused) return sys::madvise(first, bytes, advice_populate_write);
+  for (std::size_t at = 0; at < bytes; at += page)
+    if (!is_writable(first + at)) return -14;  // EFAULT
+  return 0;
+}
+
 }  // namespace
 
 // Where there is no room, there may be some later: the tool clears away what ended. But who asks each time is slower
@@ -153,7 +163,7 @@ bool commit_bytes(void* start, std::size_t from, std::size_t to) {
     return false;
   }
   char* first = static_cast<char*>(start) + from;
-  const long result = sys::madvise(first, to - from, advice_populate_write);
+  const long result = populate(first, to - from);
   const bool old_kernel = result == -22;  // EINVAL: the page comes with the first store
   const bool has_room = result == 0 || old_kernel;
   if (!has_room || to - from >= __atomic_load_n(&refused_bytes, __ATOMIC_RELAXED))

@@ -18,17 +18,6 @@ stack_cut cut_of(step_end end, const frame_state& state) {
   }
 }
 
-// Whether the bytes before an address are those of a call: relative, or by a register or memory.
-bool follows_call(std::uint64_t address) {
-  constexpr unsigned longest_call = 7;
-  if (!readable(address - longest_call) || !readable(address - 1)) return false;
-  const auto* const code = reinterpret_cast<const std::uint8_t*>(address);
-  if (code[-5] == 0xe8) return true;
-  for (int bytes = 2; bytes <= static_cast<int>(longest_call); ++bytes)
-    if (code[-bytes] == 0xff && (code[1 - bytes] >> 3 & 7) == 2) return true;
-  return false;
-}
-
 // Of code without tables: a return address, if a call stands before it, or if it is near the code that returns there.
 // An interpreter's may be the begin of a routine that nothing calls.
 bool may_be_code(std::uint64_t address, std::uint64_t from) {

@@ -1,7 +1,10 @@
 #include "probe/unwind/rule.hpp"
 
+#include <dlfcn.h>
+
 #include "probe/unwind/expression.hpp"
 #include "probe/unwind/find_row.hpp"
+#include "probe/unwind/step.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -77,7 +80,27 @@ bool set_rbp(const cfi::row& row, parts& out) {
   return true;
 }
 
+// A return address that was put there to start a fiber, because nothing called it: a function's first byte, or, as
+// Boost's, code in the middle of a function without tables.
+bool begins_fiber(std::uint64_t pc) {
+  cfi::function_entry entry;
+  cfi::row row;
+  if (find_row(pc, entry, row) == row_search::found) return entry.start == pc;
+  dl_find_object module;
+  return _dl_find_object(reinterpret_cast<void*>(pc), &module) == 0 && readable(pc - 8) && !follows_call(pc);
+}
+
 }  // namespace
+
+bool follows_call(std::uint64_t address) {
+  constexpr unsigned longest_call = 7;
+  if (!readable(address - longest_call) || !readable(address - 1)) return false;
+  const auto* const code = reinterpret_cast<const std::uint8_t*>(address);
+  if (code[-5] == 0xe8) return true;
+  for (int bytes = 2; bytes <= static_cast<int>(longest_call); ++bytes)
+    if (code[-bytes] == 0xff && (code[1 - bytes] >> 3 & 7) == 2) return true;
+  return false;
+}
 
 rule compile_rule(std::uint64_t pc, bool return_site) {
   cfi::function_entry entry;
@@ -85,9 +108,7 @@ rule compile_rule(std::uint64_t pc, bool return_site) {
   const std::uint64_t address = return_site ? pc - 1 : pc;
   switch (find_row(address, entry, row)) {
     case row_search::missing:
-      // A return address that is a function's first byte was put there to start a fiber: nothing called it.
-      return return_site && find_row(pc, entry, row) == row_search::found && entry.start == pc ? rule_kind::end
-                                                                                               : rule_kind::unknown;
+      return return_site && begins_fiber(pc) ? rule_kind::end : rule_kind::unknown;
     case row_search::malformed:
       return rule_kind::unknown;
     case row_search::found:

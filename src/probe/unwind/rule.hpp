@@ -49,6 +49,9 @@ static_assert(rule(rule_kind::from_rbp, 2, -2).rbp_offset() == -16 &&
 // Of code that keeps frame pointers, after its first instructions.
 inline constexpr rule frame_pointer_rule(rule_kind::from_rbp, 2, -2);
 
+// Whether the bytes before an address are those of a call: relative, or by a register or memory.
+bool follows_call(std::uint64_t address);
+
 // Compiles the rule in force at `pc`; `return_site` says that pc is a return address, so that the call before it
 // counts. Takes no lock and does not allocate.
 rule compile_rule(std::uint64_t pc, bool return_site);

@@ -102,7 +102,7 @@ std::optional<profile> process_watch::collect() const {
   if (!segment_file::is_ready(path_, links::refused)) return {};
   const auto segment = copy_segment(segment_file(path_, links::refused));
   auto result = to_profile(segment);
-  finish_process(result, segment.header.start_monotonic_ns);
+  finish_process(result, segment.header);
   name_threads(result);
   if (!title_.empty()) result.process.command = title_;
   if (has_timeline_) {
@@ -126,11 +126,12 @@ std::optional<profile> process_watch::collect() const {
   return result;
 }
 
-void process_watch::finish_process(profile& to, std::uint64_t start_ns) const {
+void process_watch::finish_process(profile& to, const wire::segment_header& header) const {
   auto& process = to.process;
   const std::uint64_t end_ns = state_ == state::running ? monotonic_ns() : end_ns_;
+  const auto start_ns = header.start_monotonic_ns;
   const auto duration_ns = end_ns > start_ns ? static_cast<std::int64_t>(end_ns - start_ns) : 0;
-  const bool said_so = process.ended == ending::exited;  // its destructors ran, or it called _exit
+  const bool said_when = process.ended == ending::exited && header.end_monotonic_ns != 0;
   const auto said_code = std::exchange(process.exit_code, std::nullopt);
   if (state_ == state::running) {
     set_ending(to, ending::running, process.detached ? process.duration_ns : duration_ns);
@@ -138,13 +139,13 @@ void process_watch::finish_process(profile& to, std::uint64_t start_ns) const {
     set_ending(to, ending::exited, duration_ns);
     process.replaced = true;
   } else if (!wait_status_) {
-    set_ending(to, process.ended, said_so ? process.duration_ns : duration_ns);
+    set_ending(to, process.ended, said_when ? process.duration_ns : duration_ns);
     process.exit_code = said_code;
   } else if (WIFSIGNALED(*wait_status_)) {
     set_ending(to, ending::signaled, duration_ns);
     process.signal = WTERMSIG(*wait_status_);
   } else {
-    set_ending(to, ending::exited, said_so ? process.duration_ns : duration_ns);
+    set_ending(to, ending::exited, said_when ? process.duration_ns : duration_ns);
     process.exit_code = WEXITSTATUS(*wait_status_);
   }
 }

@@ -59,7 +59,7 @@ class process_watch {
   void sample_names(std::uint64_t now_ns);
   void sample_title();
   void name_threads(profile& to) const;
-  void finish_process(profile& to, std::uint64_t start_ns) const;
+  void finish_process(profile& to, const wire::segment_header& header) const;
 
   std::string path_;
   pid_t pid_;

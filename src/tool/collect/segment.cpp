@@ -70,8 +70,8 @@ process_info to_process(const segment_copy& segment) {
   info.command = arguments(segment);
   if (header.attached_after_ns != 0) trim_title(info.command);
   info.start_realtime_ns = as_ns(header.start_realtime_ns);
-  const bool ended = exited || header.state == wire::lifecycle::detached;
-  info.duration_ns = since_start(header, ended ? header.end_monotonic_ns : last_mentioned_ns(segment));
+  const bool knows_end = header.end_monotonic_ns != 0;
+  info.duration_ns = since_start(header, knows_end ? header.end_monotonic_ns : last_mentioned_ns(segment));
   info.ended = exited ? ending::exited : ending::lost;
   if (exited && (header.exit_status & wire::exit_status_known) != 0)
     info.exit_code = static_cast<int>(header.exit_status & 0xff);
