@@ -11,7 +11,13 @@ from types import SimpleNamespace
 import ledger
 
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-ALLOCATES = "import sys, time\nkept = []\nprint('on', flush=True)\nfor line in sys.stdin:\n    kept += [bytearray(100_000) for _ in range(int(line))]\n    print(len(kept), flush=True)\n"
+ALLOCATES = """import sys
+kept = []
+print('on', flush=True)
+for line in sys.stdin:
+    kept += [bytearray(100_000) for _ in range(int(line))]
+    print(len(kept), flush=True)
+"""
 
 
 def probe_can_attach():

@@ -89,7 +89,7 @@ class Exports(ledger.Case):
         sums = [sum(stack["Values"][i] for stack in read["stacks"]) for i in range(len(read["types"]))]
         self.assertEqual(dict(zip((t.split("/")[0] for t in read["types"]), sums)), expected)
 
-        text, seen = self.heaptrack(self.export("heaptrack", profile))
+        _, seen = self.heaptrack(self.export("heaptrack", profile))
         self.assertEqual(self.said, b"")
         self.assertEqual(seen["calls to allocation functions"], (str(totals["allocations"]), ""))
         self.assertEqual(seen["temporary memory allocations"], (str(totals["temporaries"]), ""))

@@ -92,7 +92,7 @@ class GeneratedCode(unittest.TestCase):
         """A suspect is one whose events come another way; nobody asks on this one."""
         address, = re.findall(r"^0*(\w+) \w _ZN10heapledger5probe8watchingE$", run("nm", PROBE), re.MULTILINE)
         of_watching = re.compile(rf"# ({address}|{int(address, 16) + 4:x}) <")
-        account, = re.findall(r" [tT] (_ZN10heapledger5probe18other_account_cellE\w+)$", run("nm", PROBE), re.MULTILINE)
+        account, = re.findall(r" [tT] (_ZN10heapledger5probe15look_up_accountE\w+)$", run("nm", PROBE), re.MULTILINE)
         self.assertTrue(any(of_watching.search(line) for line in self.fast_path(account)), "where it is asked")
         for name in FAST:
             with self.subTest(function=name):

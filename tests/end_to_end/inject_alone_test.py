@@ -13,7 +13,13 @@ from inject_test import Injected
 
 RESTART_SYSCALL = "219"  # what the kernel makes of a wait that it goes on with
 FIRST_LOOK = 9  # moments until a wait that signal(7) says is ended by a stop is made to begin again
-KEEPS = "import sys\nkept = []\nprint('on', flush=True)\nfor line in sys.stdin:\n    kept += [bytearray(100_000) for _ in range(5)]\n    print('done', flush=True)\n"
+KEEPS = """import sys
+kept = []
+print('on', flush=True)
+for line in sys.stdin:
+    kept += [bytearray(100_000) for _ in range(5)]
+    print('done', flush=True)
+"""
 
 
 class Alone(Injected):

@@ -161,7 +161,7 @@ class Refusals(Injected):
             with self.subTest(mode=mode):
                 process = self.waiting(mode)
                 self.assert_refused(words, process, patience_ms=50)
-                out, _ = process.communicate(b"x\n", ledger.TIMEOUT)
+                process.communicate(b"x\n", ledger.TIMEOUT)
                 self.assertEqual(process.returncode, 0)
 
     def test_loader_refuses(self):

@@ -107,7 +107,7 @@ class Lifetimes(ledger.Case):
 
     def test_every_allocator(self):
         tried = 0
-        for name, file in LIBRARIES.items():
+        for file in LIBRARIES.values():
             for path in glob.glob(f"/usr/lib/*/{file}"):
                 with self.subTest(preloaded=path):
                     lives = self.path("lives")

@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint64_t key = 0x0123456789abcdef;
 const void* const block = reinterpret_cast<const void*>(0x7f3a12345670);
 
-TEST(BirthWord, SaysWhenItWas) {
+TEST(birth_word, says_when_it_was) {
   for (const std::uint64_t born :
        {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{123456789012345}, birth_word::time_mask}) {
     const birth_word found(birth_word::make(block, key, born), block, key);
@@ -18,20 +18,20 @@ TEST(BirthWord, SaysWhenItWas) {
   }
 }
 
-TEST(BirthWord, OfAProcessOlderThanItsRange) {
+TEST(birth_word, of_a_process_older_than_its_range) {
   const std::uint64_t born = birth_word::time_mask + 1000;
   const birth_word found(birth_word::make(block, key, born), block, key);
   EXPECT_TRUE(found.whole());
   EXPECT_EQ(found.lived_ns(born + 5), 5U);
 }
 
-TEST(BirthWord, AnyChangeOfByte0Shows) {
+TEST(birth_word, any_change_of_byte_0_shows) {
   for (std::uint64_t born = 0; born < 200'000; born += 37)
     for (std::uint64_t change = 1; change < 256; ++change)
       ASSERT_FALSE(birth_word(birth_word::make(block, key, born) ^ change, block, key).whole());
 }
 
-TEST(BirthWord, HardlyEverFitsByChance) {
+TEST(birth_word, hardly_ever_fits_by_chance) {
   unsigned fits = 0;
   constexpr unsigned tries = 1u << 16;
   for (std::uint64_t i = 1; i <= tries; ++i) {

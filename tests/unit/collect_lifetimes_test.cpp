@@ -13,9 +13,9 @@ namespace {
 using testing::memory_file;
 using testing::segment_builder;
 
-class Lifetimes : public ::testing::Test {
+class lifetimes : public ::testing::Test {
  protected:
-  Lifetimes() {
+  lifetimes() {
     account_ = builder_.add_account(builder_.add_node(0, 0x1000));
     wire::cell& books = builder_.accounts[account_];
     books.allocations = 5;
@@ -43,7 +43,7 @@ class Lifetimes : public ::testing::Test {
   std::uint32_t account_;
 };
 
-TEST_F(Lifetimes, AreAbsentWhereNobodyTimed) {
+TEST_F(lifetimes, are_absent_where_nobody_timed) {
   builder_.writer_lifetimes.clear();
   builder_.account_lifetimes.clear();
   const auto result = collected();
@@ -52,7 +52,7 @@ TEST_F(Lifetimes, AreAbsentWhereNobodyTimed) {
   EXPECT_EQ(result.totals().life, lives{});
 }
 
-TEST_F(Lifetimes, WritersAddUp) {
+TEST_F(lifetimes, writers_add_up) {
   builder_.writer_lifetimes[0].buckets[3] = {2, 200};
   builder_.writer_lifetimes[1].buckets[3] = {1, 50};
   builder_.writer_lifetimes[1].buckets[wire::lifetime_buckets - 1] = {1, 50};
@@ -62,7 +62,7 @@ TEST_F(Lifetimes, WritersAddUp) {
   EXPECT_EQ(result.lifetimes, expected);
 }
 
-TEST_F(Lifetimes, SumsPassTwoToTheSixtyFourth) {
+TEST_F(lifetimes, sums_pass_two_to_the_sixty_fourth) {
   builder_.account_lifetimes[account_] = {
       .births = 5, .ends = 3, .lived_ns = {7, 1}, .born_ns = {3'000'000'001, 0}, .reserved = {}};
   const auto found = life();
@@ -76,7 +76,7 @@ TEST_F(Lifetimes, SumsPassTwoToTheSixtyFourth) {
 }
 
 // Cut short between an end and a birth, or written to by the program.
-TEST_F(Lifetimes, ImpossibleOnesAreLeftOut) {
+TEST_F(lifetimes, impossible_ones_are_left_out) {
   auto& sums = builder_.account_lifetimes[account_];
   sums = {.births = 3, .ends = 5, .lived_ns = {100, 0}, .born_ns = {0, ~std::uint64_t{0}}, .reserved = {}};
   EXPECT_EQ(life(), (lives{.ended = 5, .lived = {0, 100}, .unended = 0, .born = {}}));
@@ -94,12 +94,12 @@ TEST_F(Lifetimes, ImpossibleOnesAreLeftOut) {
   EXPECT_EQ(collected().lifetimes, (std::vector<lifetime_bucket>{{0, 0, 7, 1}}));
 }
 
-TEST_F(Lifetimes, HalfARegionIsDamage) {
+TEST_F(lifetimes, half_a_region_is_damage) {
   builder_.change_header = [](wire::segment_header& header) { header.account_lifetimes.capacity = 0; };
   EXPECT_ANY_THROW(collected());
 }
 
-TEST(LifetimeRows, AreDecadesWithoutEmptyEnds) {
+TEST(lifetime_rows, are_decades_without_empty_ends) {
   const std::vector<lifetime_bucket> buckets = {
       {0, 0, 1, 0}, {500, 999, 2, 9}, {1'000, 1'999, 4, 0}, {5'000, 9'999, 8, 0}, {1'000'000, 1'999'999, 16, 0}};
   const std::vector<lifetime_bucket> rows = {{0, 999, 3, 9},

@@ -52,7 +52,7 @@ std::string with_checksums(std::string file) {
   return file;
 }
 
-TEST(ProfileDamage, CutOffAtEveryByte) {
+TEST(profile_damage, cut_off_at_every_byte) {
   const std::string file = sample_file();
   EXPECT_EQ(verdict(file), "");
   EXPECT_EQ(verdict(""), "f: the file is empty; give a profile that `heapledger run` wrote");
@@ -63,7 +63,7 @@ TEST(ProfileDamage, CutOffAtEveryByte) {
   }
 }
 
-TEST(ProfileDamage, EveryBitFlipped) {
+TEST(profile_damage, every_bit_flipped) {
   const std::string file = sample_file();
   for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
     std::string flipped = file;
@@ -78,7 +78,7 @@ TEST(ProfileDamage, EveryBitFlipped) {
 }
 
 // With right checksums the damage gets as far as zstd and the decoder. Some of it is a valid file, all of it is safe.
-TEST(ProfileDamage, EveryBitFlippedBehindTheChecksums) {
+TEST(profile_damage, every_bit_flipped_behind_the_checksums) {
   const std::string file = sample_file();
   for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
     std::string flipped = file;
@@ -93,19 +93,19 @@ TEST(ProfileDamage, EveryBitFlippedBehindTheChecksums) {
   }
 }
 
-TEST(ProfileDamage, PayloadCutOffAtEveryByte) {
+TEST(profile_damage, payload_cut_off_at_every_byte) {
   const std::string payload = format::encode(full_profile());
   for (std::size_t size = 0; size < payload.size(); ++size) verdict(format::pack(payload.substr(0, size)));
 }
 
-TEST(ProfileDamage, Foreign) {
+TEST(profile_damage, foreign) {
   EXPECT_EQ(verdict("#!/bin/sh\necho this is not a profile at all\n"),
             "f: not a heapledger profile; give a file that `heapledger run` wrote");
   EXPECT_NE(verdict("x").find("not a heapledger profile"), std::string::npos);
   EXPECT_NE(verdict(std::string(4096, '\0')).find("not a heapledger profile"), std::string::npos);
 }
 
-TEST(ProfileDamage, Newer) {
+TEST(profile_damage, newer) {
   std::string file = sample_file();
   put_u32(file, 8, 2);
   const std::string expected =
@@ -119,11 +119,11 @@ TEST(ProfileDamage, Newer) {
             "update heapledger");
 }
 
-TEST(ProfileDamage, GoesOnAfterItsEnd) {
+TEST(profile_damage, goes_on_after_its_end) {
   EXPECT_NE(verdict(sample_file() + "x").find("damaged: it goes on after its end at byte"), std::string::npos);
 }
 
-TEST(ProfileDamage, SizesThatDoNotFit) {
+TEST(profile_damage, sizes_that_do_not_fit) {
   std::string file = sample_file();
   put_u32(file, 16, 12);
   EXPECT_NE(verdict(with_checksums(file)).find("differ in size"), std::string::npos);
@@ -134,7 +134,7 @@ TEST(ProfileDamage, SizesThatDoNotFit) {
   EXPECT_NE(verdict(with_checksums(file)).find("more than 512 MiB of memory"), std::string::npos);
 }
 
-TEST(ProfileFile, SaysWhichFileAndWhy) {
+TEST(profile_file, says_which_file_and_why) {
   const auto said = [](const std::string& path) -> std::string {
     try {
       read_profile(path);
@@ -152,7 +152,7 @@ TEST(ProfileFile, SaysWhichFileAndWhy) {
   EXPECT_NE(said(folder / "long.hlp").find("it goes on after its end"), std::string::npos);
 }
 
-TEST(ProfileFile, ReadsFromAPipe) {
+TEST(profile_file, reads_from_a_pipe) {
   const temporary_folder folder;
   const std::string pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -161,7 +161,7 @@ TEST(ProfileFile, ReadsFromAPipe) {
   writer.join();
 }
 
-TEST(ProfileFile, IsToldFromASegment) {
+TEST(profile_file, is_told_from_a_segment) {
   const std::string file = sample_file();
   EXPECT_TRUE(looks_like_profile(bytes(file)));
   EXPECT_TRUE(looks_like_profile(bytes(file.substr(0, 8))));

@@ -54,25 +54,25 @@ std::string scope(const std::string& name, std::uint32_t parent) {
   });
 }
 
-TEST(ProfileHostile, NoMessage) {
+TEST(profile_hostile, no_message) {
   EXPECT_EQ(refusal("\x0a"), "its contents are no valid protobuf message");
   EXPECT_EQ(refusal(std::string(20, '\xff')), "its contents are no valid protobuf message");
   EXPECT_EQ(refusal(std::string("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 11)),
             "its contents are no valid protobuf message");
 }
 
-TEST(ProfileHostile, ParentNotBeforeItsChild) {
+TEST(profile_hostile, parent_not_before_its_child) {
   EXPECT_EQ(refusal(table(nodes, {{1, {0, 0}}})), "stack node 1 has no parent before it");
   EXPECT_EQ(refusal(table(nodes, {{1, {0, 2}}})), "an index is out of range");
   EXPECT_EQ(refusal(table(nodes, {{1, {0, 1, 1}}})), "");
 }
 
-TEST(ProfileHostile, TheRootHasNoLocation) {
+TEST(profile_hostile, the_root_has_no_location) {
   EXPECT_EQ(refusal(table(locations, {{1, {0}}}) + table(nodes, {{1, {0}}, {2, {zigzag(1)}}})),
             "stack node 0 has no parent before it");
 }
 
-TEST(ProfileHostile, IndicesOutsideTheirTables) {
+TEST(profile_hostile, indices_outside_their_tables) {
   EXPECT_EQ(refusal(table(nodes, {{1, {0, 1}}, {2, {0, zigzag(1)}}})), "stack node 1 points outside its table");
   EXPECT_EQ(refusal(table(nodes, {{1, {0, 1}}, {2, {0, zigzag(-1)}}})), "an index is out of range");
   EXPECT_EQ(refusal(table(nodes, {{1, {0, 1}}, {2, {0, zigzag(1LL << 40)}}})), "an index is out of range");
@@ -85,7 +85,7 @@ TEST(ProfileHostile, IndicesOutsideTheirTables) {
             "stack 0 points outside its table");
 }
 
-TEST(ProfileHostile, NumbersTooLargeForTheirField) {
+TEST(profile_hostile, numbers_too_large_for_their_field) {
   EXPECT_EQ(refusal(table(frames, {{1, {0}}, {3, {1ULL << 32}}})), "a number is out of range");
   EXPECT_EQ(refusal(table(stacks, {{1, {zigzag(-1)}}})), "a number is out of range");
   EXPECT_EQ(refusal(message([](pbf_writer& out) {
@@ -98,7 +98,7 @@ TEST(ProfileHostile, NumbersTooLargeForTheirField) {
             "a number is out of range");
 }
 
-TEST(ProfileHostile, Columns) {
+TEST(profile_hostile, columns) {
   EXPECT_EQ(refusal(table(nodes, {{1, {0, 1}}, {2, {0}}})), "its contents are no valid protobuf message");
   EXPECT_EQ(refusal(table(nodes, {{1, {0}}, {2, {0, 0}}})), "the columns of a table differ in length");
   EXPECT_EQ(refusal(table(nodes, {{1, {0}}, {1, {0}}})), "a column occurs twice");
@@ -108,14 +108,14 @@ TEST(ProfileHostile, Columns) {
             "a column is not packed");
 }
 
-TEST(ProfileHostile, SymbolCounts) {
+TEST(profile_hostile, symbol_counts) {
   EXPECT_EQ(refusal(table(locations, {{1, {0}}, {3, {1}}})), "a location has more symbols than there are");
   EXPECT_EQ(refusal(table(locations, {{1, {0}}, {3, {1ULL << 31}}, {4, {0}}})),
             "a location has more symbols than there are");
   EXPECT_EQ(refusal(table(locations, {{1, {0}}, {3, {0}}, {4, {0}}})), "there are symbols that no location has");
 }
 
-TEST(ProfileHostile, Scopes) {
+TEST(profile_hostile, scopes) {
   const std::string root = table(nodes, {{1, {0}}});
   EXPECT_EQ(refusal(root + scope("a", 1)), "a scope has no parent before it");
   EXPECT_EQ(refusal(root + scope("a", 0) + table(stacks, {{1, {0}}, {3, {2}}})),
@@ -124,7 +124,7 @@ TEST(ProfileHostile, Scopes) {
 }
 
 // A few kilobytes of compressed file could otherwise ask for terabytes.
-TEST(ProfileHostile, MemoryIsBounded) {
+TEST(profile_hostile, memory_is_bounded) {
   const char* const too_much = "its contents would take more memory than any real profile";
   std::string chain = table(nodes, {{1, {0}}});
   for (std::uint32_t i = 0; i < 2000; ++i) chain += scope("a scope with a name of some length", i);
@@ -133,7 +133,7 @@ TEST(ProfileHostile, MemoryIsBounded) {
   EXPECT_EQ(refusal(table(stacks, {{1, numbers(14'000'000, 0)}})), too_much);
 }
 
-TEST(ProfileHostile, ScopesNestedWithoutEnd) {
+TEST(profile_hostile, scopes_nested_without_end) {
   const std::string root = table(nodes, {{1, {0}}});
   std::string chain;
   for (std::uint32_t i = 0; i < 64; ++i) chain += scope("s", i);
@@ -144,7 +144,7 @@ TEST(ProfileHostile, ScopesNestedWithoutEnd) {
 }
 
 // 400 bytes of compressed file: a chain of a million nodes, and a hundred thousand stacks at its end.
-TEST(ProfileHostile, ManyStacksOnADeepTree) {
+TEST(profile_hostile, many_stacks_on_a_deep_tree) {
   numbers parents(1'000'001, 1);
   parents[0] = 0;
   numbers leaves(100'000, 0);
@@ -156,7 +156,7 @@ TEST(ProfileHostile, ManyStacksOnADeepTree) {
 }
 
 // What cannot be read again is not written: whoever wrote it would take the source away.
-TEST(ProfileHostile, TheWriterHasTheBudgetOfTheReader) {
+TEST(profile_hostile, the_writer_has_the_budget_of_the_reader) {
   const auto bytes = format::memory_bytes(full_profile());
   const std::string payload = format::encode(full_profile(), bytes);
   EXPECT_EQ(format::decode(payload, bytes), full_profile());
@@ -164,7 +164,7 @@ TEST(ProfileHostile, TheWriterHasTheBudgetOfTheReader) {
   EXPECT_THROW(format::encode(full_profile(), bytes - 1), format::damage);
 }
 
-TEST(ProfileHostile, CountersThatOverflowWhenAddedUp) {
+TEST(profile_hostile, counters_that_overflow_when_added_up) {
   const std::string root = table(nodes, {{1, {0}}});
   const std::uint64_t most = 1ULL << 59;
   const char* const expected = "the counters of its stacks add up to more than any program can do";
@@ -181,7 +181,7 @@ TEST(ProfileHostile, CountersThatOverflowWhenAddedUp) {
   EXPECT_EQ(refusal(root + table(stacks, {{1, {0, 0}}, {10, {zigzag(-(1LL << 59)), zigzag(-1)}}})), expected);
 }
 
-TEST(ProfileHostile, TimesAndSizesOutOfRange) {
+TEST(profile_hostile, times_and_sizes_out_of_range) {
   const auto refused = [](auto change) {
     profile p = full_profile();
     change(p);
@@ -225,7 +225,7 @@ TEST(ProfileHostile, TimesAndSizesOutOfRange) {
 }
 
 // What a later version may add: fields, columns, and values of an enumeration.
-TEST(ProfileHostile, UnknownFieldsAreSkipped) {
+TEST(profile_hostile, unknown_fields_are_skipped) {
   const std::string payload = format::encode(full_profile()) + message([](pbf_writer& out) {
                                 out.add_uint64(1000, 1);
                                 out.add_bytes(1001, "text");

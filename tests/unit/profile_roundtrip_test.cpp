@@ -18,15 +18,15 @@ profile there_and_back(const profile& p) {
   return format::decode(format::encode(p));
 }
 
-TEST(ProfileRoundTrip, EveryFieldOfTheSample) {
+TEST(profile_round_trip, every_field_of_the_sample) {
   EXPECT_EQ(there_and_back(full_profile()), full_profile());
 }
 
-TEST(ProfileRoundTrip, Empty) {
+TEST(profile_round_trip, empty) {
   EXPECT_EQ(there_and_back(profile{}), profile{});
 }
 
-TEST(ProfileRoundTrip, EveryEnding) {
+TEST(profile_round_trip, every_ending) {
   for (const ending ended : {ending::exited, ending::signaled, ending::running, ending::lost}) {
     profile p;
     p.process.ended = ended;
@@ -34,7 +34,7 @@ TEST(ProfileRoundTrip, EveryEnding) {
   }
 }
 
-TEST(ProfileRoundTrip, OptionalZeroIsNotAbsent) {
+TEST(profile_round_trip, optional_zero_is_not_absent) {
   profile p;
   p.process.exit_code = 0;
   p.peak.time_ns = 0;
@@ -44,7 +44,7 @@ TEST(ProfileRoundTrip, OptionalZeroIsNotAbsent) {
   EXPECT_EQ(there_and_back(p), p);
 }
 
-TEST(ProfileRoundTrip, ElementsOfDefaultValuesAreKept) {
+TEST(profile_round_trip, elements_of_default_values_are_kept) {
   profile p;
   p.process.command = {"", ""};
   p.strings = {"", ""};
@@ -61,7 +61,7 @@ TEST(ProfileRoundTrip, ElementsOfDefaultValuesAreKept) {
   EXPECT_EQ(there_and_back(p), p);
 }
 
-TEST(ProfileRoundTrip, LargestValues) {
+TEST(profile_round_trip, largest_values) {
   profile p = full_profile();
   p.process.pid = UINT32_MAX;
   p.modules[0].end = UINT64_MAX;
@@ -195,14 +195,14 @@ profile any_profile() {
   return p;
 }
 
-TEST(ProfileRoundTrip, AnyProfile) {
+TEST(profile_round_trip, any_profile) {
   EXPECT_TRUE(rc::check([] {
     const profile p = any_profile();
     RC_ASSERT(there_and_back(p) == p);
   }));
 }
 
-TEST(ProfileRoundTrip, EncodingIsAFunctionOfTheProfile) {
+TEST(profile_round_trip, encoding_is_a_function_of_the_profile) {
   const std::string payload = format::encode(full_profile());
   EXPECT_EQ(format::encode(format::decode(payload)), payload);
 }

@@ -38,16 +38,16 @@ std::string protoc(const std::string& mode, const std::string& input) {
   return contents(folder / "out");
 }
 
-TEST(ProfileSchema, ProtocReadsWhatWeWrite) {
+TEST(profile_schema, protoc_reads_what_we_write) {
   EXPECT_EQ(protoc("--decode", format::encode(full_profile())), contents(golden + ".txt"));
 }
 
-TEST(ProfileSchema, WeReadWhatProtocWrites) {
+TEST(profile_schema, we_read_what_protoc_writes) {
   EXPECT_EQ(format::decode(protoc("--encode", contents(golden + ".txt"))), full_profile());
 }
 
 // docs/profile-format.md shows how to get at the payload: 40 bytes, then zstd.
-TEST(ProfileSchema, TheFileIsHeaderAndFrame) {
+TEST(profile_schema, the_file_is_header_and_frame) {
   const std::string file = format::pack("payload");
   EXPECT_EQ(file.substr(0, 8), "\x89HLP\r\n\x1a\n");
   EXPECT_EQ(file.substr(8, 16), std::string("\1\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0", 16));
@@ -55,7 +55,7 @@ TEST(ProfileSchema, TheFileIsHeaderAndFrame) {
 }
 
 // HEAPLEDGER_WRITE_GOLDEN=1 writes the file anew, for a new format version only.
-TEST(ProfileGolden, StillReadsFormat1) {
+TEST(profile_golden, still_reads_format_1) {
   if (std::getenv("HEAPLEDGER_WRITE_GOLDEN") != nullptr) write_profile(full_profile(), golden + ".hlp", true);
   profile written_then = full_profile();
   for (auto& module : written_then.modules) module.symbol_advice.clear();  // came later

@@ -41,19 +41,19 @@ std::string refusal(const std::string& path, bool overwrite) {
   return "written";
 }
 
-class ProfileWrite : public testing::Test {
+class profile_write : public testing::Test {
  protected:
   temporary_folder folder_;
   std::string path_ = folder_ / "a.hlp";
 };
 
-TEST_F(ProfileWrite, ReadsBackAndLeavesNothingElse) {
+TEST_F(profile_write, reads_back_and_leaves_nothing_else) {
   write_profile(full_profile(), path_, false);
   EXPECT_EQ(read_profile(path_), full_profile());
   EXPECT_EQ(folder_.names(), names{"a.hlp"});
 }
 
-TEST_F(ProfileWrite, ANameWithoutFolderIsInTheCurrentOne) {
+TEST_F(profile_write, a_name_without_folder_is_in_the_current_one) {
   const std::string before = std::filesystem::current_path();
   std::filesystem::current_path(folder_.path());
   write_profile(full_profile(), "b.hlp", false);
@@ -61,7 +61,7 @@ TEST_F(ProfileWrite, ANameWithoutFolderIsInTheCurrentOne) {
   EXPECT_EQ(folder_.names(), names{"b.hlp"});
 }
 
-TEST_F(ProfileWrite, AnExistingFileStaysUnlessAsked) {
+TEST_F(profile_write, an_existing_file_stays_unless_asked) {
   put(path_, "precious");
   EXPECT_EQ(refusal(path_, false), path_ + ": the file exists; choose another name with -o, or overwrite it with -f");
   EXPECT_EQ(contents(path_), "precious");
@@ -71,7 +71,7 @@ TEST_F(ProfileWrite, AnExistingFileStaysUnlessAsked) {
   EXPECT_EQ(folder_.names(), names{"a.hlp"});
 }
 
-TEST_F(ProfileWrite, OfManyWritersOneWins) {
+TEST_F(profile_write, of_many_writers_one_wins) {
   std::atomic<int> winners{0};
   std::vector<std::thread> writers;
   for (int i = 0; i < 8; ++i) writers.emplace_back([&] { winners += refusal(path_, false) == "written" ? 1 : 0; });
@@ -80,7 +80,7 @@ TEST_F(ProfileWrite, OfManyWritersOneWins) {
   EXPECT_EQ(folder_.names(), names{"a.hlp"});
 }
 
-TEST_F(ProfileWrite, TheModeFollowsTheUmask) {
+TEST_F(profile_write, the_mode_follows_the_umask) {
   for (const mode_t mask : {0022, 0077, 0000}) {
     const mode_t before = umask(mask);
     write_profile(full_profile(), path_, true);
@@ -91,7 +91,7 @@ TEST_F(ProfileWrite, TheModeFollowsTheUmask) {
   }
 }
 
-TEST_F(ProfileWrite, ALinkIsFollowedOnlyToOverwrite) {
+TEST_F(profile_write, a_link_is_followed_only_to_overwrite) {
   put(folder_ / "target", "old");
   ASSERT_EQ(symlink("target", path_.c_str()), 0);
   EXPECT_NE(refusal(path_, false).find("the file exists"), std::string::npos);
@@ -105,7 +105,7 @@ TEST_F(ProfileWrite, ALinkIsFollowedOnlyToOverwrite) {
   EXPECT_EQ(folder_.names(), (names{"a.hlp", "dangling", "target"}));
 }
 
-TEST_F(ProfileWrite, AChainOfLinksIsFollowedToItsEndWhichNeedNotBeThere) {
+TEST_F(profile_write, a_chain_of_links_is_followed_to_its_end_which_need_not_be_there) {
   ASSERT_EQ(symlink("second", path_.c_str()), 0);
   ASSERT_EQ(symlink((folder_ / "end").c_str(), (folder_ / "second").c_str()), 0);
   write_profile(full_profile(), path_, true);
@@ -116,7 +116,7 @@ TEST_F(ProfileWrite, AChainOfLinksIsFollowedToItsEndWhichNeedNotBeThere) {
 }
 
 // In /tmp anybody may have put a link to a file of ours where we are about to write.
-TEST_F(ProfileWrite, WhatOthersPlantedIsNotWrittenThrough) {
+TEST_F(profile_write, what_others_planted_is_not_written_through) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can make files of another user";
   constexpr uid_t somebody = 65534;
   const std::string victim = folder_ / "victim";
@@ -146,7 +146,7 @@ TEST_F(ProfileWrite, WhatOthersPlantedIsNotWrittenThrough) {
   EXPECT_EQ(read_profile(victim), full_profile());
 }
 
-TEST_F(ProfileWrite, SaysWhyItCannot) {
+TEST_F(profile_write, says_why_it_cannot) {
   EXPECT_EQ(refusal(folder_ / "no/a.hlp", false),
             folder_ / "no/a.hlp" +
                 ": cannot be written (No such file or directory); make its folder, or choose another place with -o");
@@ -157,14 +157,14 @@ TEST_F(ProfileWrite, SaysWhyItCannot) {
             "/dev/full: cannot be written (No space left on device); make room, or choose another place with -o");
 }
 
-TEST_F(ProfileWrite, ADeviceIsWrittenToAndStaysADevice) {
+TEST_F(profile_write, a_device_is_written_to_and_stays_a_device) {
   write_profile(full_profile(), "/dev/null", true);
   write_profile(full_profile(), "/dev/null", false);
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
 // No room is simulated by a limit on file sizes; the path through write(2) is the same.
-TEST_F(ProfileWrite, WithoutRoomTheOldFileStaysAndNoPieceIsLeft) {
+TEST_F(profile_write, without_room_the_old_file_stays_and_no_piece_is_left) {
   put(path_, "precious");
   const auto write_with_limit = [&] {
     rlimit before{};
@@ -181,7 +181,7 @@ TEST_F(ProfileWrite, WithoutRoomTheOldFileStaysAndNoPieceIsLeft) {
   EXPECT_EQ(folder_.names(), names{"a.hlp"});
 }
 
-TEST_F(ProfileWrite, NothingInconsistentIsWritten) {
+TEST_F(profile_write, nothing_inconsistent_is_written) {
   profile p = full_profile();
   p.nodes[2].parent = 2;
   try {
@@ -195,7 +195,7 @@ TEST_F(ProfileWrite, NothingInconsistentIsWritten) {
   EXPECT_TRUE(folder_.names().empty());
 }
 
-TEST_F(ProfileWrite, WhatIsNotCompleteHasNoName) {
+TEST_F(profile_write, what_is_not_complete_has_no_name) {
   const int supported = open(folder_.path().c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
   if (supported < 0) GTEST_SKIP() << "this file system has no files without a name";
   close(supported);
@@ -215,7 +215,7 @@ TEST_F(ProfileWrite, WhatIsNotCompleteHasNoName) {
   EXPECT_EQ(folder_.names(), names{"old"});
 }
 
-TEST(InputError, IsOneLine) {
+TEST(input_error, is_one_line) {
   EXPECT_STREQ(input_error("a\nb\x1b[31m", "what", "do").what(), "a\\x0ab\\x1b[31m: what; do");
   EXPECT_EQ(printable("caf\xc3\xa9 \xc2\x9b\x7f\xc2"), "caf\xc3\xa9 \\x9b\\x7f\\xc2");
   EXPECT_EQ(printable("a\u202eb\x9b"), "a\\u{202e}b\\x9b");  // a byte that is CSI where a terminal takes no UTF-8

@@ -321,12 +321,12 @@ account_cell met_outside(books& own, std::uint64_t path) {
   return {account, &cell};
 }
 
-account_cell others_account_cell(books& own, std::uint32_t account) {
+account_cell cell_of_others_account(books& own, std::uint32_t account) {
   wire::cell& cell = own.cell_of(account);
   return {account, is_lost(cell) ? nullptr : &cell};
 }
 
-account_cell other_account_cell(books& own, std::uint64_t path) {
+account_cell look_up_account(books& own, std::uint64_t path) {
   if (HL_UNLIKELY(own.scopes != nullptr && in_scope(own))) {
     const account_cell found = scope_account_cell(own, path);
     return is_suspect(found.account) ? suspect_cell(own, found.account) : found;

@@ -17,13 +17,14 @@ struct account_cell {
   wire::cell* cell;
 };
 
-// For a suspect of the leak watch the cell is no_cell: such an allocation is offered to the watch first.
-account_cell other_account_cell(books& own, std::uint64_t path);
+// What account_of() leaves to do. For a suspect of the leak watch the cell is no_cell: such an allocation is offered to
+// the watch first.
+account_cell look_up_account(books& own, std::uint64_t path);
 // The same of a stack that need not be the one walked last, for a thread that is in no scope; no cell: it was not met
 // lately.
 account_cell met_outside(books& own, std::uint64_t path);
 // Of an account that is not the thread's own; no cell: there is no room.
-account_cell others_account_cell(books& own, std::uint32_t account);
+account_cell cell_of_others_account(books& own, std::uint32_t account);
 
 // In a scope: made by scope/.
 bool in_scope(const books& own);
@@ -55,7 +56,7 @@ HL_HOT account_cell account_of(books& own, std::uint64_t path) {
   } else {
     account = own.recent.owned(path);
     cell = &segment.accounts[account];
-    if (HL_UNLIKELY(account == 0 || cell->id != wire::id_of_path(path))) return other_account_cell(own, path);
+    if (HL_UNLIKELY(account == 0 || cell->id != wire::id_of_path(path))) return look_up_account(own, path);
   }
   own.recent_account = account;
   own.recent_cell = cell;

@@ -8,7 +8,7 @@
 
 namespace heapledger::probe {
 
-constinit process_page process;
+constinit process_page process = {};
 constinit std::uint32_t sole_writer = no_sole_writer;
 
 namespace {

@@ -25,7 +25,7 @@ HL_HOT wire::cell* lasting(const account_cell& at) {
 
 // Met last in another scope than the thread is in now, or booked in no cell of the thread's own.
 [[gnu::noinline]] account_cell account_anew(books& own, stack_end& met) {
-  if (own.here == 0 && met.scope == 0 && met.account != 0) return others_account_cell(own, met.account);
+  if (own.here == 0 && met.scope == 0 && met.account != 0) return cell_of_others_account(own, met.account);
   const account_cell at = own.here != 0 ? met_in_scope(own, met.path) : met_outside(own, met.path);
   if (at.cell == nullptr || at.cell == &no_cell) return at;
   met.scope = own.here;

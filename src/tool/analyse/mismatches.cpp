@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "tool/analyse/frames.hpp"
-#include "tool/analyse/machinery.hpp"
+#include "tool/analyse/machinery_names.hpp"
 
 namespace heapledger::analyse {
 namespace {

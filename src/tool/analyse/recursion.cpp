@@ -1,7 +1,5 @@
 #include "tool/analyse/recursion.hpp"
 
-#include <algorithm>
-
 namespace heapledger::analyse {
 namespace {
 

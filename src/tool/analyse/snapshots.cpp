@@ -1,7 +1,6 @@
 #include "tool/analyse/snapshots.hpp"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "tool/analyse/excerpt.hpp"

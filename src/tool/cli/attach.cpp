@@ -1,6 +1,5 @@
 // heapledger attach: begin in a program that runs, watch it, leave it again, write. See docs/attach.md.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <ctime>
 #include <exception>
@@ -18,11 +17,9 @@
 #include "tool/collect/output.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/programs.hpp"
-#include "tool/collect/segment_copy.hpp"
 #include "tool/collect/session.hpp"
 #include "tool/inject/candidates.hpp"
 #include "tool/profile/error.hpp"
-#include "wire/attach.hpp"
 
 namespace heapledger::cli {
 namespace {

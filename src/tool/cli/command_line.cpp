@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "tool/cli/help.hpp"
 #include "tool/cli/help_page.hpp"

@@ -13,13 +13,13 @@ namespace heapledger::cli {
 const std::vector<command_entry>& commands() {
   static const std::vector<command_entry> entries = {
       {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
-      {"attach", "[options] PID", "profile a program that runs already, from now on"},
-      {"detach", "PID", "leave it again; it runs on, and the profile is written"},
+      {"attach", "[options] PID", "profile a program that is already running, from now on"},
+      {"detach", "PID", "let go of it: it runs on, and the profile is written"},
       {"report", "[options] PROFILE | PID", "show a profile, or a running program's; --json for programs"},
       {"html", "[options] PROFILE | PID", "the same as one page for a browser"},
       {"top", "[options] [PID | PROFILE]", "live view of a running program"},
       {"diff", "[options] OLD NEW", "what changed; exit 1 when worse than --fail-above"},
-      {"leaks", "[options] PROFILE | PID", "what leaks: of a profile, or watched in a running program"},
+      {"leaks", "[options] PROFILE | PID", "what leaks: in a profile, or in a running program, which is watched"},
       {"export", "--format F PROFILE | PID [-o FILE]", "the profile for pprof, heaptrack, speedscope and others"},
       {"mark", "PID NAME", "name this moment of a running program"},
       {"snapshot", "PID [NAME]", "keep what every stack holds now, to compare"},

@@ -1,6 +1,8 @@
 // The syntax of the commands that read: report and doctor.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "tool/cli/command_line.hpp"
 #include "tool/cli/options_of.hpp"
 #include "tool/cli/values.hpp"
@@ -58,8 +60,8 @@ report_options parse_report(std::span<const std::string> given_words) {
       if (text.find_first_not_of("*^$") == std::string::npos)
         throw usage_error(fmt::format("{} needs the name, or a part of it, that stacks are to have",
                                       texts == &options.focus ? "--focus" : "--ignore"));
-  for (const auto* option : {"--since", "--until"})
-    if (app.count(option) != 0 && (option[2] == 's' ? options.since : options.until).empty())
+  for (const auto& [option, name] : {std::pair("--since", &options.since), std::pair("--until", &options.until)})
+    if (app.count(option) != 0 && name->empty())
       throw usage_error(fmt::format("{} needs the name of a snapshot", option));
   if (app.count("--until") != 0 && options.since.empty()) throw usage_error("--until needs --since NAME");
   for (const auto* option :

@@ -14,12 +14,35 @@
 namespace heapledger::cli {
 namespace {
 
-using words = std::vector<std::string>;
-
 constexpr std::uint32_t longest_interval_ms = 3'600'000;
 
 bool given(std::string_view source, const std::string& text) {
   return source.starts_with("--") || truth_value(source, text);
+}
+
+void check_output(std::string_view source, const std::string& text) {
+  if (text.empty()) throw usage_error(fmt::format("{} needs a file name", source));
+  if (const auto unknown = collect::unknown_placeholder(text))
+    throw usage_error(
+        fmt::format("{}: '{}' in '{}' stands for nothing; there are %p pid, %e program, %h host, %t time and %% for a "
+                    "percent sign",
+                    source, *unknown, text));
+  if (text == "-")
+    throw usage_error(fmt::format(
+        "{}: a profile goes to a file, and standard output is the program's; ./- names a file of that name", source));
+}
+
+// One from the command line, all of them from the environment.
+void add_globs(std::string_view source, const std::string& text, std::vector<std::string>& globs) {
+  if (source.starts_with("--")) {
+    if (text.empty()) throw usage_error("--only needs the name of a program; * and ? stand for parts of it");
+    if (text.find(':') != std::string::npos)
+      throw usage_error(fmt::format("--only {}: a colon is in no name here; give --only once for each program", text));
+    globs.push_back(text);
+    return;
+  }
+  for (const auto& glob : CLI::detail::split(text, ':'))  // as in PATH
+    if (!glob.empty()) globs.push_back(glob);
 }
 
 }  // namespace
@@ -27,17 +50,7 @@ bool given(std::string_view source, const std::string& text) {
 void add_run_options(twin_options& twins, run_options& options, bool of_a_new_program) {
   twins.add("-o,--output", "FILE", "the profile's name; %p pid, %e program, %h host, %t time (heapledger.%e.%p.hlp)",
             [&](auto source, const std::string& text) {
-              if (text.empty()) throw usage_error(fmt::format("{} needs a file name", source));
-              if (const auto unknown = collect::unknown_placeholder(text))
-                throw usage_error(
-                    fmt::format("{}: '{}' in '{}' stands for nothing; there are %p pid, %e program, %h host, %t time "
-                                "and %% for a percent sign",
-                                source, *unknown, text));
-              if (text == "-")
-                throw usage_error(
-                    fmt::format("{}: a profile goes to a file, and standard output is the program's; ./- names a file "
-                                "of that name",
-                                source));
+              check_output(source, text);
               options.output = text;
             });
   twins.add_flag("-f,--force", "overwrite an existing file",
@@ -58,20 +71,7 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
                  [&](auto source, const std::string& text) { options.follow = !given(source, text); });
   if (of_a_new_program)
     twins.add("--only", "GLOB", "profile only processes whose program's name matches; may be repeated",
-              [&](auto source, const std::string& text) {
-                if (source.starts_with("--")) {
-                  if (text.empty())
-                    throw usage_error("--only needs the name of a program; * and ? stand for parts of it");
-                  if (text.find(':') != std::string::npos)
-                    throw usage_error(
-                        fmt::format("--only {}: a colon is in no name here; give --only once for each program", text));
-                  options.only.push_back(text);
-                  return;
-                }
-                for (const auto& glob : CLI::detail::split(text, ':')) {  // as in PATH
-                  if (!glob.empty()) options.only.push_back(glob);
-                }
-              });
+              [&](auto source, const std::string& text) { add_globs(source, text, options.only); });
   twins.add_flag("--lifetimes", "time every block: how long blocks live, in all and by stack",
                  [&](auto source, const std::string& text) { options.lifetimes = given(source, text); });
   twins.add_flag("--leaks", "watch for leaks, and say at the end what leaks",
@@ -123,7 +123,7 @@ run_options parse_run(std::span<const std::string> given_words, const environmen
   line.app().add_flag("--check", options.check)->group("");  // for tests: not in the help
 
   // Where the program begins is found here, not by CLI11, which would touch the program's own arguments.
-  words ours;
+  std::vector<std::string> ours;
   std::size_t i = 0;
   for (; i < given_words.size(); ++i) {
     const std::string& word = given_words[i];

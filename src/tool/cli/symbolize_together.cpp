@@ -3,7 +3,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>

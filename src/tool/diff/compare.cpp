@@ -1,6 +1,5 @@
 #include "tool/diff/compare.hpp"
 
-#include <functional>
 #include <map>
 #include <set>
 #include <tuple>

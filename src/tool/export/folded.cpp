@@ -1,5 +1,4 @@
 // Folded stacks, for flame graphs: "main;parse;operator new 4096", the outermost frame first, one line a stack.
-#include <algorithm>
 
 #include "tool/export/folded_text.hpp"
 #include "tool/export/format.hpp"

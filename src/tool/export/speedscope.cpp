@@ -1,5 +1,4 @@
 // speedscope's own JSON: one sampled profile for each measure, weights instead of times.
-#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>

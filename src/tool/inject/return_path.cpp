@@ -1,6 +1,5 @@
 #include "tool/inject/return_path.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace heapledger::inject {

@@ -8,12 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "tool/collect/elf_traits.hpp"

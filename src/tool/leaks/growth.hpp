@@ -33,7 +33,6 @@ class growth {
 
   const exact_counts& now() const { return now_; }
   double observed_s() const { return last_s_ - first_s_; }
-  double first_s() const { return first_s_; }
   // Lately, or all the time: whichever is more.
   double allocations_per_s() const;
 

@@ -43,8 +43,7 @@ study& hunt::study_of(std::uint32_t account, double now_s) {
 }
 
 void hunt::see_counts(double now_s, std::span<const account_counts> all) {
-  const bool first_look = began_s_ < 0;
-  if (first_look) began_s_ = last_s_ = now_s;
+  const bool first_look = last_s_ < 0;
   double activity = 0;
   for (const auto& entry : all) activity += static_cast<double>(entry.counts.allocations);
   for (const auto& entry : all) {

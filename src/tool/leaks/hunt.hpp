@@ -68,7 +68,6 @@ class hunt {
   std::uint64_t acquitted() const { return acquitted_; }
   std::uint64_t watched() const { return places_.size(); }
   std::uint64_t taken_back() const;
-  double began_s() const { return began_s_; }
   const study* of(std::uint32_t account) const;
 
  private:
@@ -98,8 +97,7 @@ class hunt {
   void follow(std::uint32_t account, plan& own, double inclusion, double share_of_time);
 
   hunt_options options_;
-  double began_s_ = -1;
-  double last_s_ = 0;
+  double last_s_ = -1;  // before the first look
   std::uint64_t looks_ = 0;
   exact_counts& known(std::uint32_t account);
   exact_counts known_of(std::uint32_t account) const;  // of any number: nothing, where it is none

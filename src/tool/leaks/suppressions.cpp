@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "tool/analyse/frames.hpp"
 #include "tool/analyse/function_name.hpp"

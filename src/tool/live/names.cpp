@@ -1,6 +1,5 @@
 #include "tool/live/names.hpp"
 
-#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <map>

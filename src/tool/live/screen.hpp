@@ -38,7 +38,6 @@ class screen {
   bool press(key which);
   bool type(char letter);
 
-  bool is_paused() const { return paused_; }
   bool has_ended() const { return last_->state != watched::running; }
 
  private:

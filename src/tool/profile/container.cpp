@@ -4,7 +4,6 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <algorithm>
 #include <new>
 
 #include "tool/profile/error.hpp"

@@ -22,7 +22,7 @@ class json_frames {
   std::string of(std::uint32_t node) { return of(node, SIZE_MAX).text; }
 
  private:
-  const std::string& rendered(std::uint32_t location);
+  const std::string& rendered(std::uint32_t index);  // of a location
   std::string render(const location& place, std::size_t most) const;
   std::string symbol_fields(const frame_info& frame) const;
 

@@ -13,6 +13,6 @@ void write_markers(page& page, const profile& p, const std::string& file);
 
 // One line below the columns of the timeline: a tick for each marker, and its name where there is room. Those that fall
 // on what is there already are left out: the table has all.
-std::string marker_line(const profile& p, std::size_t columns, bool unicode);
+std::string marker_line(const profile& p, std::size_t width, bool unicode);
 
 }  // namespace heapledger::report

@@ -118,6 +118,35 @@ void write_left_out(page& page, const profile& p, measure by, const std::vector<
                  2, tone::faint);
 }
 
+// The heading of a list. False: there is nothing to list.
+bool write_list_heading(page& page, const profile& p, measure by, std::optional<measure> chosen,
+                        const window_change& change) {
+  if (p.window && by == measure::live) {
+    page.heading(growth_title(change));
+    return change.grew != 0;
+  }
+  const bool has_any = value_of(p.totals(), by) > 0;
+  if (!has_any && by == measure::live && p.process.ended == ending::exited)
+    page.heading("Never freed: nothing");
+  else if (has_any || by == chosen)
+    page.heading(title_of(p, by));
+  return has_any;
+}
+
+void write_list(page& page, const profile& p, site_list& sites, const text_options& options,
+                const site_section_options& section) {
+  std::vector<bool> without = options.left_out;
+  write_left_out(page, p, section.by, options.left_out, options.left_out_by);
+  if (section.by == measure::live && !options.known.empty()) {
+    write_left_out(page, p, section.by, options.known, "--suppressions");
+    without.resize(p.stacks.size());
+    for (std::size_t at = 0; at < without.size(); ++at) without[at] = without[at] || options.known[at];
+  }
+  if (without.empty()) return write_sites(page, sites, section);
+  site_list some(p, without);
+  write_sites(page, some, section);
+}
+
 void write_lists(page& page, const profile& p, site_list& sites, const text_options& options) {
   if (p.process.stacks == "off") return;  // one place, with everything
   auto lists = lists_of(p, options.by);
@@ -127,40 +156,17 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
 
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const measure by = lists[i];
-    const bool is_growth = p.window && by == measure::live;
-    if (is_growth) page.heading(growth_title(change));
-    if (is_growth && change.grew == 0) continue;
-    if (!is_growth && value_of(p.totals(), by) <= 0) {
-      if (by == measure::live && !p.window && p.process.ended == ending::exited)
-        page.heading("Never freed: nothing");
-      else if (by == options.by)
-        page.heading(title_of(p, by));
-      continue;
-    }
-    if (!is_growth) page.heading(title_of(p, by));
+    if (!write_list_heading(page, p, by, options.by, change)) continue;
     if (same && (by == measure::live || by == measure::peak)) page.line("  (this is the peak as well)", tone::faint);
-    write_left_out(page, p, by, options.left_out, options.left_out_by);
-    const bool has_known = by == measure::live && !options.known.empty();
-    std::vector<bool> without = options.left_out;
-    if (has_known) {
-      write_left_out(page, p, by, options.known, "--suppressions");
-      without.resize(p.stacks.size());
-      for (std::size_t at = 0; at < without.size(); ++at) without[at] = without[at] || options.known[at];
-    }
     site_section_options section;
     section.by = by;
-    if (is_growth) section.shares_of = change.grew;
+    if (p.window && by == measure::live) section.shares_of = change.grew;
     section.depth = options.depth;
     section.full_recursion = options.full_recursion;
     section.top = options.top;
     section.aside = i > 0;
     section.usual = i == 0 ? sites_in_first_list : sites_in_other_lists;
-    if (has_known || !options.left_out.empty()) {
-      site_list some(p, without);
-      write_sites(page, some, section);
-    } else {
-      write_sites(page, sites, section);
-    }
+    write_list(page, p, sites, options, section);
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <dwarf.h>
 
-#include <optional>
 #include <string_view>
 
 #include "tool/symbolize/demangle.hpp"

@@ -2,12 +2,6 @@
 // allocators and libraries are faint. Three shades of a hue keep neighbours apart.
 import { flagMachinery, kindScope, moduleName, type Profile } from "../model/profile";
 
-export interface Rgb {
-  r: number;
-  g: number;
-  b: number;
-}
-
 // Told apart by people who do not tell red from green, too (after Okabe and Ito), softened for large areas.
 const hues: [number, number, number][] = [
   [36, 88, 62],
