@@ -6,10 +6,9 @@
 // what was missed is not made up for. What the callback refers to must live until the last report: of a scope that is
 // never closed, until the program ends. Reports are made by one thread of the program, which the first call starts,
 // outside of all scopes; they may ask for further reports, and must not throw. Signals of the process are left to the
-// program's own threads: that one blocks them. It ends when static objects are
-// destroyed, after the report that it is at; who asks later gets no reports. A child process has no such thread, and
-// reports nothing. A program that has an event loop may rather keep a report_schedule of its own and run it from a
-// timer.
+// program's own threads: that one blocks them. It ends when static objects are destroyed, after the report that it is
+// at; who asks later gets no reports. A child process has no such thread, and reports nothing. A program that has an
+// event loop may rather keep a report_schedule of its own and run it from a timer.
 #pragma once
 
 #include <signal.h>

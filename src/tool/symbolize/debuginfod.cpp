@@ -42,15 +42,13 @@ struct debuginfod::client {
   using find_function = int(session*, const unsigned char* build_id, int bytes, char** path);
 
   explicit client(void* library)
-      : begin(function_of<session*()>(library, "debuginfod_begin")),
-        find(function_of<find_function>(library, "debuginfod_find_debuginfo")),
+      : find(function_of<find_function>(library, "debuginfod_find_debuginfo")),
         end(function_of<void(session*)>(library, "debuginfod_end")),
-        current(begin()) {
+        current(function_of<session*()>(library, "debuginfod_begin")()) {
     if (current == nullptr) throw std::bad_alloc();
   }
   ~client() { end(current); }
 
-  session* (*begin)();
   find_function* find;
   void (*end)(session*);
   session* current;

@@ -61,10 +61,16 @@ const char* plain_name(Dwarf_Die die) {
   return name;
 }
 
-bool has_scopes(Dwarf_Die& die) {
+constexpr int no_unit = 0;  // no language has this number
+
+int language_of(Dwarf_Die& die) {
   Dwarf_Die unit;
-  if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) return false;
-  switch (dwarf_srclang(&unit)) {
+  return dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr ? no_unit : dwarf_srclang(&unit);
+}
+
+bool has_scopes(Dwarf_Die& die) {
+  switch (language_of(die)) {
+    case no_unit:
     case DW_LANG_C:
     case DW_LANG_C89:
     case DW_LANG_C99:
@@ -79,9 +85,7 @@ bool has_scopes(Dwarf_Die& die) {
 
 // In D the function main is in a module too, and in clang's modules all that a header declares.
 bool has_modules(Dwarf_Die& die) {
-  Dwarf_Die unit;
-  if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) return false;
-  switch (dwarf_srclang(&unit)) {
+  switch (language_of(die)) {
     case DW_LANG_Fortran90:
     case DW_LANG_Fortran95:
     case DW_LANG_Fortran03:
