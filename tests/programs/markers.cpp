@@ -126,14 +126,14 @@ void steps() {
 
 // Below and above 1 MiB, a little more, much more: each at once, so that nobody sees the half of it.
 void growth() {
-  void* blocks[4];
+  void* grown[4];
   const std::size_t bytes[] = {819'200, 819'200, 102'400, 1'638'400};
   for (int i = 0; i < 4; ++i) {
-    blocks[i] = std::malloc(bytes[i]);
+    grown[i] = std::malloc(bytes[i]);
     say("ready\n");
     if (!step()) break;
   }
-  __asm__ volatile("" : : "r"(blocks) : "memory");  // it lives to the end
+  __asm__ volatile("" : : "r"(grown) : "memory");  // it lives to the end
 }
 
 void threads() {
