@@ -4,7 +4,7 @@
 // it needs, checks every index against the capacities in *its own* copy of the header, and only then uses it: the file
 // may come from a crashed, a still running, or a hostile process.
 //
-//   header (one page) | regions, each an array with a capacity fixed at creation and a count that only grows
+//   header (four pages) | regions, each an array with a capacity fixed at creation and a count that only grows
 //
 // The file is sparse: a page that holds nothing yet takes no memory. All integers are little endian.
 //
@@ -52,7 +52,7 @@ inline std::uint32_t id_of_path(std::uint64_t path) {
   return static_cast<std::uint32_t>(path >> 32);
 }
 
-// What an account stands for. Account 0 takes what has no place of its own (losses::accounts_full).
+// What an account stands for. Account 0 takes what has no place of its own (loss::accounts_full).
 struct account_key {
   std::uint32_t node;    // index into nodes: the innermost frame; 0 is "no stack"
   std::uint32_t scope;   // index into scopes; 0 is the whole process
@@ -166,6 +166,12 @@ struct alignas(64) marker {
 };
 static_assert(sizeof(marker) == 128 && offsetof(marker, name) == 48);
 
+// How many of each there were when some code was first seen: none of these is in that code.
+struct counts_before {
+  std::uint32_t places, nodes, accounts;
+};
+
+// One that was unloaded may come back, to the same addresses, and then is the same one.
 inline constexpr std::size_t build_id_capacity = 32;
 struct module {
   std::uint64_t start;        // first mapped address
@@ -177,8 +183,8 @@ struct module {
   std::uint32_t build_id_bytes;
   std::uint8_t build_id[build_id_capacity];
   std::uint32_t is_probe;  // 1: the probe itself; its frames are not the program's
-  std::uint32_t reserved0;
-  std::uint64_t reserved[5];
+  counts_before before;    // the probe's own
+  std::uint64_t reserved[4];
 };
 static_assert(sizeof(module) == 128);
 

@@ -279,6 +279,23 @@ class Stacks(ledger.Case):
                 self.assertEqual(ledger.module(ledger.frames(stack)[0]), module)
                 self.assertIn("main", ledger.functions(stack))
 
+    def test_loaded_again_and_again(self):
+        """What comes back to its place has the stacks that it had: a program that goes on so needs no more room."""
+        for names, again in (("ab", True), ("ac", False)):
+            with self.subTest(plugins=names):
+                folder = self.path(names)
+                os.mkdir(folder)
+                for name, as_name in zip(names, "ab"):
+                    shutil.copy(os.path.join(ledger.PROGRAMS, f"plugin_{name}.so"), f"{folder}/plugin_{as_name}.so")
+                few, many = (self.checked("plugins", folder, rounds)[1] for rounds in ("20", "220"))
+                for r, rounds in ((few, 20), (many, 220)):
+                    for site in ("site_plugin_a", f"site_plugin_{names[1]}"):
+                        stacks = [s for s in r["stacks"] if site in ledger.functions(s)]
+                        self.assertEqual(ledger.total(stacks, "allocations"), 2 * rounds, site)
+                # Without a build-id nobody knows that it is the same.
+                more = many["profiler"]["accounts"] - few["profiler"]["accounts"]
+                self.assertEqual(more, 0) if again else self.assertGreaterEqual(more, 100)
+
     def test_unloaded_by_a_forked_child(self):
         """Its parent had compiled rules for the plugin; the child's books have never heard of it."""
         done = self.profile([ledger.program("plugins_forked"), ledger.PROGRAMS], "--check")

@@ -140,8 +140,8 @@ TEST(stack_tree, what_is_appended_stands_beside_what_is_descended) {
   const auto stays = [gone](const auto& each) { return each.first.front() != gone; };
   const stack some = std::find_if(added[0].begin(), added[0].end(), stays)->first;
   const auto before = nodes_of(some), before_gone = nodes_of({gone});
-  tree.retire(gone, gone + 15);
-  tree.forget_retired();
+  tree.retire(gone, gone + 15, 1);
+  tree.follow_code(1);
   EXPECT_EQ(nodes_of(some), before);
   EXPECT_NE(nodes_of({gone}), before_gone);
   std::mt19937 random(99);
@@ -207,7 +207,7 @@ TEST(stack_tree, code_that_took_the_place_of_other_code_has_nodes_of_its_own) {
   const std::uint64_t start = own_code().start;
   const stack inside = {start + 0x1000, start + 0x2000, start + 0x3000}, outside = {start + 0x1000, start + 0x5000};
   const auto before = nodes_of(inside), kept = nodes_of(outside);
-  tree.retire(start + 0x2000, start + 0x2fff);
+  tree.retire(start + 0x2000, start + 0x2fff, 1);
   const auto after = nodes_of(inside);
   EXPECT_EQ(after[0], before[0]);
   EXPECT_NE(after[1], before[1]);
@@ -216,6 +216,33 @@ TEST(stack_tree, code_that_took_the_place_of_other_code_has_nodes_of_its_own) {
   std::mt19937 random;
   for (int i = 0; i < 1000; ++i) nodes_of(random_stack(random));  // the index grows
   EXPECT_EQ(nodes_of(inside), after);
+}
+
+TEST(stack_tree, code_that_comes_back_has_the_nodes_that_it_had) {
+  begin_probe_world("stack_tree");
+  const std::uint64_t start = own_code().start;
+  const stack inside = {start + 0x1000, start + 0x2000, start + 0x3000}, outside = {start + 0x1000, start + 0x5000};
+  const auto before = nodes_of(inside), kept = nodes_of(outside);
+  const auto module = static_cast<std::uint32_t>(segment.places[1].where >> wire::place_module_shift) - 1;
+  tree.retire(start + 0x2000, start + 0x2fff, 1);
+  tree.follow_code(2);
+  EXPECT_FALSE(tree.is_unloaded(before[0]));
+  EXPECT_TRUE(tree.is_unloaded(before[1]));
+  EXPECT_TRUE(tree.is_unloaded(before[2]));
+  EXPECT_FALSE(tree.is_unloaded(kept[1]));
+  const auto other = nodes_of(inside);
+  EXPECT_NE(other[1], before[1]);
+  tree.retire(start + 0x2000, start + 0x2fff, 1);
+  tree.follow_code(1);
+  EXPECT_TRUE(tree.is_unloaded(other[2]));
+  tree.restore(module, 1);
+  tree.follow_code(1);
+  for (const std::uint32_t node : before) EXPECT_FALSE(tree.is_unloaded(node));
+  const auto again = nodes_of(inside);
+  EXPECT_TRUE(again == before || again == other);  // of one module here: either
+  const std::uint32_t places = segment.header->place_count;
+  EXPECT_EQ(nodes_of(outside), kept);
+  EXPECT_EQ(segment.header->place_count, places);
 }
 
 TEST(stack_tree, a_library_loaded_again_and_again_does_not_make_the_index_grow) {
@@ -228,12 +255,12 @@ TEST(stack_tree, a_library_loaded_again_and_again_does_not_make_the_index_grow) 
     if (cycle == 1000) own_before = own_bytes();
     const auto fresh = nodes_of({start + 0x1000, start + 0x2000, start + 0x3000});
     ASSERT_EQ(fresh[0], kept_nodes[0]);
-    tree.retire(start + 0x2000, start + 0x3fff);
-    tree.forget_retired();
+    tree.retire(start + 0x2000, start + 0x3fff, 1);
+    tree.follow_code(1);
   }
   EXPECT_EQ(nodes_of(kept), kept_nodes);
   EXPECT_EQ(segment.header->node_count, 3u + 2 * 4000);
-  EXPECT_LT(own_bytes() - own_before, 150u << 10) << "the places' index grows by 96 KiB";
+  EXPECT_LT(own_bytes() - own_before, 50u << 10);
 }
 
 // A frame so large that its rule does not fit the near table.

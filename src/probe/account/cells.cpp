@@ -302,9 +302,9 @@ std::uint32_t account_outside_scopes(books& own, std::uint32_t node, std::uint64
   return fresh;
 }
 
-void forget_paths() {
+void follow_code_of_accounts(std::uint32_t first) {
   lock_guard held(accounts_lock);
-  accounts.forget_unloaded();
+  accounts.follow_code(first);
 }
 
 namespace {

@@ -63,7 +63,7 @@ HL_HOT account_cell account_of(books& own, std::uint64_t path) {
   return {account, cell};
 }
 
-// Code was unloaded.
-void forget_paths();
+// As account_index::follow_code.
+void follow_code_of_accounts(std::uint32_t first);
 
 }  // namespace heapledger::probe

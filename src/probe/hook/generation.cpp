@@ -19,12 +19,13 @@ namespace {
 constinit std::uint64_t last_generation = books::first_generation;
 constinit std::uint64_t code_generation = 0;  // the last one that was begun because code had gone
 constinit std::uint32_t generation_lock = 0;
+constinit std::uint32_t code_lock = 0;  // one at a time follows what was loaded and unloaded
 constinit bool is_wiped_on_fork = false;
 
 }  // namespace
 
 void reset_generations() {
-  generation_lock = 0;
+  generation_lock = code_lock = 0;
 }
 
 void start_generation() {
@@ -49,12 +50,17 @@ void catch_up(books& own) {
 
 namespace {
 
-// Places of code that is gone were retired.
+// Places were retired, or restored, in code that came after `before`: what leads through them is not found any more, or
+// again.
+void follow_code(const wire::counts_before& before) {
+  tree.follow_code(before.nodes);
+  follow_code_of_accounts(before.accounts);
+  follow_code_of_pool_sites();
+  follow_code_of_mapping_sites();
+}
+
+// What was remembered of stacks may have come to mean others.
 void begin_code_generation() {
-  tree.forget_retired();
-  forget_paths();
-  forget_pool_paths();
-  forget_mapping_paths();
   lock_guard held(generation_lock);
   if (process.generation == 0) return;
   code_generation = ++last_generation;
@@ -64,18 +70,21 @@ void begin_code_generation() {
 // Ranges of code that are gone, one by one.
 class code_gone {
  public:
-  void operator()(std::uint64_t start, std::uint64_t end) {
+  void operator()(std::uint64_t start, std::uint64_t end, const wire::counts_before& before) {
     rules.forget(start, end);
     if (process.generation == 0) return;
-    tree.retire(start, end);
-    any_ = true;
+    tree.retire(start, end, before.places);
+    if (oldest_.nodes == 0 || before.nodes < oldest_.nodes) oldest_ = before;
   }
   ~code_gone() {
-    if (any_) begin_code_generation();
+    if (oldest_.nodes == 0) return;
+    follow_code(oldest_);
+    begin_code_generation();
   }
 
  private:
-  bool any_ = false;
+  const lock_guard held_{code_lock};
+  wire::counts_before oldest_{};
 };
 
 }  // namespace
@@ -83,8 +92,20 @@ class code_gone {
 HL_COLD void loader_freed() {
   const bool forgotten = rules.forget_unloaded();
   if (process.generation == 0) return;
-  const bool gone = modules.sweep([](std::uint64_t start, std::uint64_t end) { tree.retire(start, end); });
-  if (forgotten || gone) begin_code_generation();
+  const lock_guard held(code_lock);
+  const wire::module* const gone =
+      modules.sweep([](const wire::module& each) { tree.retire(each.start, each.end, each.before.places); });
+  if (gone != nullptr) follow_code(gone->before);
+  if (forgotten || gone != nullptr) begin_code_generation();
+}
+
+HL_COLD void code_came(std::uint64_t address) {
+  if (process.generation == 0 || !modules.any_gone()) return;
+  const lock_guard held(code_lock);
+  const wire::module* const back = modules.revive(address);
+  if (back == nullptr) return;
+  tree.restore(module_table::index_of(*back), back->before.places);
+  follow_code(back->before);
 }
 
 HL_COLD void code_made(const void* section) {

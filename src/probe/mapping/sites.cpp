@@ -26,8 +26,8 @@ void forget_mapping_sites() {
   sites.forget_all();
 }
 
-void forget_mapping_paths() {
-  sites.forget_paths();
+void follow_code_of_mapping_sites() {
+  sites.follow_code();
 }
 
 }  // namespace heapledger::probe

@@ -12,7 +12,7 @@ namespace heapledger::probe {
 std::uint32_t book_mapping(books& own, wire::mapping_kind kind);
 
 void forget_mapping_sites();  // with a new segment
-// Code was unloaded: the same addresses will mean other stacks.
-void forget_mapping_paths();
+// As site_index::follow_code.
+void follow_code_of_mapping_sites();
 
 }  // namespace heapledger::probe

@@ -44,8 +44,8 @@ void forget_pool_sites() {
   generation = (generation + 1) & 0xff;
 }
 
-void forget_pool_paths() {
-  sites.forget_paths();
+void follow_code_of_pool_sites() {
+  sites.follow_code();
 }
 
 }  // namespace heapledger::probe

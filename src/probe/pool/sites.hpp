@@ -18,7 +18,7 @@ void book_chunk_free(std::uint32_t site, std::size_t bytes);
 
 // After a fork, with a new segment: chunks from before are the parent's, and counted no more.
 void forget_pool_sites();
-// Code was unloaded: the same addresses will mean other stacks.
-void forget_pool_paths();
+// As site_index::follow_code.
+void follow_code_of_pool_sites();
 
 }  // namespace heapledger::probe

@@ -17,6 +17,9 @@ class id_index {
  public:
   static constexpr unsigned id_bits = 24;
   static constexpr std::uint32_t id_mask = (1u << id_bits) - 1;
+  struct never {
+    bool operator()(std::uint32_t) const { return false; }
+  };
 
   // Empty, of 2^bits slots, and forgetting what was there before: for the first books of a process.
   bool create(unsigned bits = 10) {
@@ -58,20 +61,23 @@ class id_index {
   // Without the lock, and in a signal handler: what is there for this hash, which is `id` if there was nothing before.
   // 0: take the lock and find_or_add(); others may have found `id` all the same. So it is when the slots are crowded,
   // or are being replaced: what is found or added may not be among those that are to come.
-  template <class Equal>
-  std::uint32_t add_unlocked(std::uint64_t hash, std::uint32_t id, Equal equal) {
+  //
+  // `dead(id)`: what stands there will not be looked for as it is, and gives up its slot. It must have the same hash
+  // but for that: others like it would make the way to this one longer and longer.
+  template <class Equal, class Dead = never>
+  std::uint32_t add_unlocked(std::uint64_t hash, std::uint32_t id, Equal equal, Dead dead = {}) {
     const std::uint32_t replacements = __atomic_load_n(&replacements_, __ATOMIC_ACQUIRE);  // pairs with being_replaced
     const slots& in = *__atomic_load_n(&slots_, __ATOMIC_ACQUIRE);
     if (replacements % 2 != 0 || crowded(in)) return 0;
-    const std::uint32_t has = find_or_put(in, hash, id, equal);
+    const std::uint32_t has = find_or_put(in, hash, id, equal, dead);
     // Pairs with being_replaced: whoever replaces the slots sees what is there, or we see that they are replaced.
     return __atomic_load_n(&replacements_, __ATOMIC_SEQ_CST) == replacements ? has : 0;
   }
 
   // The same for a caller that serialises. 0: no memory. Not find() and then add(): add_unlocked() may come in between.
-  template <class Equal, class HashOf>
-  std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t id, Equal equal, HashOf hash_of) {
-    return make_room(hash_of) ? find_or_put(*slots_, hash, id, equal) : 0;
+  template <class Equal, class HashOf, class Dead = never>
+  std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t id, Equal equal, HashOf hash_of, Dead dead = {}) {
+    return make_room(hash_of) ? find_or_put(*slots_, hash, id, equal, dead) : 0;
   }
 
   // Calls `f` with every number. The caller serialises.
@@ -110,16 +116,23 @@ class id_index {
     unsigned shift;
   };
 
-  template <class Equal>
-  std::uint32_t find_or_put(const slots& in, std::uint64_t hash, std::uint32_t id, Equal equal) {
+  template <class Equal, class Dead>
+  std::uint32_t find_or_put(const slots& in, std::uint64_t hash, std::uint32_t id, Equal equal, Dead dead) {
+    const std::uint32_t ours = id | tag_of(hash);
     for (std::uint64_t at = hash >> in.shift;; at = (at + 1) & in.mask) {
       std::uint32_t slot = __atomic_load_n(&in.data[at], __ATOMIC_SEQ_CST);
-      if (slot == 0 && __atomic_compare_exchange_n(&in.data[at], &slot, id | tag_of(hash), false, __ATOMIC_SEQ_CST,
-                                                   __ATOMIC_SEQ_CST)) {
+      const auto put = [&] {  // else `slot` is what another thread has put there
+        return __atomic_compare_exchange_n(&in.data[at], &slot, ours, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+      };
+      if (slot == 0 && put()) {
         __atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED);
         return id;
       }
-      if ((slot ^ tag_of(hash)) >> id_bits == 0 && equal(slot & id_mask)) return slot & id_mask;
+      while ((slot ^ ours) >> id_bits == 0) {
+        if (equal(slot & id_mask)) return slot & id_mask;
+        if (!dead(slot & id_mask)) break;
+        if (put()) return id;
+      }
     }
   }
 

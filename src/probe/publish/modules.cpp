@@ -4,8 +4,10 @@
 #include <elf.h>
 #include <link.h>
 
+#include <cstring>
+
 #include "probe/base/lock.hpp"
-#include "probe/publish/segment.hpp"
+#include "probe/publish/code_age.hpp"
 
 namespace heapledger::probe {
 
@@ -44,6 +46,24 @@ bool locate(std::uint64_t address, dl_find_object& object) {
   return _dl_find_object(reinterpret_cast<void*>(address), &object) == 0;
 }
 
+// All but what the segment says of it: its path, and what came before it.
+wire::module describe(const dl_find_object& object) {
+  wire::module of{};
+  of.start = reinterpret_cast<std::uint64_t>(object.dlfo_map_start);
+  of.end = reinterpret_cast<std::uint64_t>(object.dlfo_map_end);
+  of.bias = object.dlfo_link_map->l_addr;
+  read_build_id(*reinterpret_cast<const ElfW(Ehdr)*>(object.dlfo_map_start), of.bias, of.end, of);
+  return of;
+}
+
+bool is_same_build(const wire::module& a, const wire::module& b) {
+  return a.build_id_bytes != 0 && a.build_id_bytes == b.build_id_bytes &&
+         __builtin_memcmp(a.build_id, b.build_id, a.build_id_bytes) == 0;
+}
+bool is_same_place(const wire::module& a, const wire::module& b) {
+  return a.start == b.start && a.end == b.end && a.bias == b.bias;
+}
+
 }  // namespace
 
 std::uint32_t module_table::known(std::uint64_t address) const {
@@ -72,15 +92,13 @@ std::uint32_t module_table::publish(std::uint64_t address) {
     return none;
   }
   wire::module& out = segment.modules[fresh];
-  out.start = reinterpret_cast<std::uint64_t>(object.dlfo_map_start);
-  out.end = reinterpret_cast<std::uint64_t>(object.dlfo_map_end);
-  out.bias = object.dlfo_link_map->l_addr;
+  out = describe(object);
+  out.before = counts_now();
   out.loaded_ns = sys::clock_ns(sys::clock_monotonic);
   const auto self = reinterpret_cast<std::uint64_t>(&modules);
   out.is_probe = self >= out.start && self < out.end;
   const char* name = object.dlfo_link_map->l_name;
   out.path = *name == 0 ? header.exe : publish_string(name, __builtin_strlen(name));
-  read_build_id(*reinterpret_cast<const ElfW(Ehdr)*>(object.dlfo_map_start), out.bias, out.end, out);
   __atomic_store_n(&header.module_count, fresh + 1, __ATOMIC_RELEASE);
   return fresh;
 }
@@ -92,17 +110,34 @@ bool module_table::still_loaded(std::uint32_t index) {
          reinterpret_cast<std::uint64_t>(object.dlfo_map_end) == module.end;
 }
 
-bool module_table::sweep(void (*gone)(std::uint64_t, std::uint64_t)) {
-  bool any = false;
+const wire::module* module_table::sweep(void (*gone)(const wire::module&)) {
+  const wire::module* first = nullptr;
   const std::uint32_t count = __atomic_load_n(&segment.header->module_count, __ATOMIC_ACQUIRE);
   for (std::uint32_t i = 0; i < count; ++i) {
     wire::module& module = segment.modules[i];
     if (module.unloaded_ns != 0 || still_loaded(i)) continue;
-    any = true;
+    if (first == nullptr) first = &module;
     module.unloaded_ns = sys::clock_ns(sys::clock_monotonic);
-    gone(module.start, module.end);
+    gone(module);
   }
-  return any;
+  if (first != nullptr) __atomic_store_n(&any_gone_, true, __ATOMIC_RELAXED);
+  return first;
+}
+
+const wire::module* module_table::revive(std::uint64_t address) {
+  dl_find_object object;
+  if (!locate(address, object)) return nullptr;
+  lock_guard held(lock_);
+  if (known(address) != none) return nullptr;
+  const wire::module now = describe(object);
+  for (std::uint32_t i = segment.header->module_count; i-- > 0;) {
+    wire::module& before = segment.modules[i];
+    if (!is_same_place(before, now) || !is_same_build(before, now)) continue;
+    if (std::strcmp(&segment.strings[before.path], object.dlfo_link_map->l_name) != 0) continue;
+    __atomic_store_n(&before.unloaded_ns, 0, __ATOMIC_RELAXED);
+    return &before;
+  }
+  return nullptr;
 }
 
 }  // namespace heapledger::probe

@@ -2,9 +2,10 @@
 // (noticed when the loader frees memory, see hook/malloc.cpp). Never takes the loader's lock.
 #pragma once
 
-#include "probe/base/attributes.hpp"
-
 #include <cstdint>
+
+#include "probe/base/attributes.hpp"
+#include "probe/publish/segment.hpp"
 
 namespace heapledger::probe {
 
@@ -15,10 +16,20 @@ class module_table {
   // The module that holds `address`, published if it is new.
   std::uint32_t find(std::uint64_t address);
 
-  // Marks what is no longer loaded, and calls `gone` for each; true if there was any.
-  bool sweep(void (*gone)(std::uint64_t start, std::uint64_t end));
+  // Marks what is no longer loaded, and calls `gone` for each. The first of them, which is the oldest; or nullptr.
+  const wire::module* sweep(void (*gone)(const wire::module&));
+  // The module that holds `address`, where it is one that was gone: the same path, build-id and place.
+  // nullptr: it is not.
+  const wire::module* revive(std::uint64_t address);
+  bool any_gone() const { return __atomic_load_n(&any_gone_, __ATOMIC_RELAXED); }  // ever
+  static std::uint32_t index_of(const wire::module& module) {
+    return static_cast<std::uint32_t>(&module - segment.modules.data);
+  }
 
-  void reset() { lock_ = 0; }
+  void reset() {
+    lock_ = 0;
+    any_gone_ = false;
+  }
 
  private:
   std::uint32_t known(std::uint64_t address) const;
@@ -26,6 +37,7 @@ class module_table {
   static bool still_loaded(std::uint32_t module);
 
   std::uint32_t lock_ = 0;
+  bool any_gone_ = false;
 };
 
 HL_INTERNAL extern module_table modules;

@@ -5,10 +5,11 @@
 #include "probe/base/lock.hpp"
 #include "probe/publish/id_index.hpp"
 #include "probe/publish/segment.hpp"
+#include "probe/publish/stack_tree.hpp"
 
 namespace heapledger::probe {
 
-// `Site` has a `path`, the hash. Element 0 of the region is none.
+// `Site` has a `path`, the hash, and the `node` of its stack. Element 0 of the region is none.
 template <class Site>
 class site_index {
  public:
@@ -40,14 +41,21 @@ class site_index {
     lock_ = 0;
     created_ = false;
   }
-  // Code was unloaded: the same addresses will mean other stacks.
-  void forget_paths() {
+  // Code was unloaded, and the same addresses will mean other stacks; or it has come back.
+  void follow_code() {
     lock_guard held(lock_);
-    if (created_) index_.clear();
+    if (!created_) return;
+    index_.clear([this] {
+      for (std::uint32_t site = 1; site < segment.header->*count_; ++site)
+        if (!tree.is_unloaded(at(site).node)) index_.add(at(site).path, site, path_in());
+    });
   }
 
  private:
   Site& at(std::uint32_t site) const { return (segment.*sites_)[site]; }
+  auto path_in() const {
+    return [this](std::uint32_t site) { return at(site).path; };
+  }
 
   std::uint32_t find(std::uint64_t path) const {
     if (!__atomic_load_n(&created_, __ATOMIC_ACQUIRE)) return 0;
@@ -77,7 +85,7 @@ class site_index {
     fill(at(fresh));
     at(fresh).path = path;
     __atomic_store_n(&(segment.header->*count_), fresh + 1, __ATOMIC_RELEASE);
-    index_.add(path, fresh, [this](std::uint32_t site) { return at(site).path; });
+    index_.add(path, fresh, path_in());
     return fresh;
   }
 

@@ -3,7 +3,6 @@
 #include "probe/base/lock.hpp"
 #include "probe/publish/modules.hpp"
 #include "probe/publish/nodes.hpp"
-#include "probe/publish/unloaded_nodes.hpp"
 
 namespace heapledger::probe {
 
@@ -12,6 +11,10 @@ constinit stack_tree tree;
 namespace {
 
 constexpr std::uint64_t key_mask = wire::place_address_mask | wire::place_unloaded;
+
+std::uint64_t key_of(std::uint32_t place) {
+  return segment.places[place].where & key_mask;
+}
 
 std::uint64_t mix(std::uint64_t value) {
   value *= 0x9e3779b97f4a7c15u;
@@ -22,6 +25,7 @@ std::uint64_t mix(std::uint64_t value) {
 
 bool stack_tree::create() {
   cleaned_nodes_ = indexed_count_ = 0;
+  unloaded_.reset();
   return nodes_.create() && places_.create();
 }
 
@@ -30,7 +34,7 @@ void stack_tree::reset() {
 }
 
 std::uint32_t stack_tree::find_place(std::uint64_t pc) const {
-  return places_.find(mix(pc), [pc](std::uint32_t place) { return (segment.places[place].where & key_mask) == pc; });
+  return places_.find(mix(pc), [pc](std::uint32_t place) { return key_of(place) == pc; });
 }
 
 std::uint32_t stack_tree::find_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place) const {
@@ -66,9 +70,17 @@ std::uint32_t stack_tree::add_place(std::uint64_t pc, std::uint64_t module) {
   if (!commit(segment.places, fresh + 1)) return 0;
   segment.places[fresh].where = pc | module << wire::place_module_shift;
   segment.header->place_count = fresh + 1;
-  return places_.add(mix(pc), fresh, [](std::uint32_t place) { return mix(segment.places[place].where & key_mask); })
-             ? fresh
-             : 0;
+  return put_place(fresh) ? fresh : 0;
+}
+
+// A place of unloaded code that was at the same address has no use for its slot.
+bool stack_tree::put_place(std::uint32_t place) {
+  const std::uint64_t key = key_of(place);
+  const auto same_as = [](std::uint64_t wanted) {
+    return [wanted](std::uint32_t other) { return key_of(other) == wanted; };
+  };
+  const auto hash_of = [](std::uint32_t other) { return mix(key_of(other)); };
+  return places_.find_or_add(mix(key), place, same_as(key), hash_of, same_as(key | wire::place_unloaded)) != 0;
 }
 
 std::uint32_t stack_tree::add_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place) {
@@ -135,23 +147,32 @@ HL_COLD void stack_tree::descend(std::uint32_t parent, const stack_step* steps, 
   }
 }
 
-void stack_tree::retire(std::uint64_t start, std::uint64_t end) {
+void stack_tree::retire(std::uint64_t start, std::uint64_t end, std::uint32_t first) {
   lock_guard held(lock_);
-  for (std::uint32_t i = 1; i < segment.header->place_count; ++i) {
+  for (std::uint32_t i = first; i < segment.header->place_count; ++i) {
     std::uint64_t& where = segment.places[i].where;
     const std::uint64_t pc = where & wire::place_address_mask & ~wire::place_exact_address;
     if (pc >= start && pc <= end) __atomic_store_n(&where, where | wire::place_unloaded, __ATOMIC_RELAXED);
   }
 }
 
-void stack_tree::forget_retired() {
+void stack_tree::restore(std::uint32_t module, std::uint32_t first) {
+  lock_guard held(lock_);
+  for (std::uint32_t i = first; i < segment.header->place_count; ++i) {
+    std::uint64_t& where = segment.places[i].where;
+    if ((where >> wire::place_module_shift & wire::place_module_mask) != module + 1) continue;
+    __atomic_store_n(&where, where & ~wire::place_unloaded, __ATOMIC_RELAXED);
+    put_place(i);
+  }
+}
+
+void stack_tree::follow_code(std::uint32_t first) {
   const lock_guard held(lock_);
+  unloaded_.follow(first);
   if (indexed_count_ < cleaned_nodes_ + few_nodes) return;
-  const unloaded_nodes gone;
-  if (!gone) return;  // they are found, and passed over
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < indexed_count_; ++i)
-    if (!gone.of(indexed_[i].node)) indexed_[kept++] = indexed_[i];
+    if (!is_unloaded(indexed_[i].node)) indexed_[kept++] = indexed_[i];
   indexed_count_ = cleaned_nodes_ = kept;
   nodes_.clear(
       [this] { for_each_indexed([this](std::uint64_t path, std::uint32_t node) { nodes_.put(path, node); }); });

@@ -10,6 +10,7 @@
 #include "probe/publish/id_index.hpp"
 #include "probe/publish/segment.hpp"
 #include "probe/publish/stack_path.hpp"
+#include "probe/publish/unloaded_nodes.hpp"
 
 namespace heapledger::probe {
 
@@ -36,15 +37,21 @@ class stack_tree {
   // The nodes of `count` (at most descend_limit) steps, each below the one before and the first below `parent`; added
   // if need be. When the tree is full: the last node there is. Signals are blocked by the caller.
   HL_COLD void descend(std::uint32_t parent, const stack_step* steps, std::uint32_t* nodes, std::uint32_t count);
-  // Places in [start, end) stay what they were; the same addresses will be other places.
-  void retire(std::uint64_t start, std::uint64_t end);
-  // After all of that: nodes there are not found again. They have the paths of what comes in their place, and
-  // would stand in its way, more of them each time that a library is loaded anew; a few may.
-  void forget_retired();
+  // Places from `first` on in [start, end) stay what they were; the same addresses will be other places.
+  void retire(std::uint64_t start, std::uint64_t end, std::uint32_t first);
+  // Places from `first` on of a module are what they were: it has come back.
+  void restore(std::uint32_t module, std::uint32_t first);
+  // After all of that, of which no node below `first` can be: nodes in what is gone are not found again. They have the
+  // paths of what comes in their place, and would stand in its way, more of them each time that a library is loaded
+  // anew; a few may.
+  void follow_code(std::uint32_t first);
+  // As of the last follow_code(): whether the node or one outside it is in code that is gone.
+  bool is_unloaded(std::uint32_t node) const { return unloaded_.of(node); }
 
  private:
   std::uint32_t find_place(std::uint64_t pc) const;
   std::uint32_t add_place(std::uint64_t pc, std::uint64_t module);
+  bool put_place(std::uint32_t place);
   // Those that are 0. False: there is no room for all. Signals are blocked by the caller.
   HL_COLD bool add_places(std::uint32_t* places, const std::uint64_t* pcs, std::uint32_t count);
   std::uint32_t find_node(std::uint64_t path, std::uint32_t parent, std::uint32_t place) const;
@@ -67,6 +74,7 @@ class stack_tree {
   std::uint32_t indexed_count_ = 0;
   std::uint32_t indexed_room_ = 0;
   std::uint32_t cleaned_nodes_ = 0;  // how many there were when those that are gone were forgotten
+  unloaded_nodes unloaded_;
   std::uint32_t lock_ = 0;
 };
 

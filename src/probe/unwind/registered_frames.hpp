@@ -9,6 +9,7 @@
 
 #include "probe/base/attributes.hpp"
 #include "probe/base/lock.hpp"
+#include "probe/publish/code_age.hpp"
 #include "probe/unwind/cfi.hpp"
 
 namespace heapledger::probe {
@@ -21,7 +22,7 @@ class registered_frames {
   void add(const std::uint8_t* section, Gone& gone) {
     const lock_guard held(lock_);
     remove_if([section](const stretch& each) { return each.section == section; }, gone);
-    stretch at{section, {}, 0, 0, false};
+    stretch at{section, {}, 0, 0, {}, false};
     cfi::function_entry entry;
     for (cfi::entry_list entries(cfi::section_at(section)); entries.next(entry); at.end = entry.end) {
       if (entry.start - at.end > most_padding) {
@@ -33,7 +34,8 @@ class registered_frames {
     append(at, gone);
   }
 
-  // Calls `gone` with the start and the end of code that was walked through meanwhile, and is not what it was.
+  // Calls `gone` with the start, the end and counts_before of code that was walked through meanwhile, and is not what
+  // it was.
   template <class Gone>
   void remove(const std::uint8_t* section, Gone& gone) {
     const lock_guard held(lock_);
@@ -51,6 +53,7 @@ class registered_frames {
     const std::uint8_t* section;
     cfi::bytes tables;  // of the section, up to the last function of these
     std::uint64_t start, end;
+    code_age age;
     bool walked;
   };
   static constexpr std::uint64_t most_padding = 63;
@@ -73,7 +76,7 @@ class registered_frames {
       const stretch old = stretches_[i];
       stretches_[i] = stretches_[count_ - 1];
       __atomic_store_n(&count_, count_ - 1, __ATOMIC_RELEASE);
-      if (old.walked) gone(old.start, old.end);
+      if (old.walked) gone(old.start, old.end, old.age.before());
     }
   }
   bool grow();

@@ -34,7 +34,9 @@ bool rule_cache::compile(std::uint64_t pc, std::uint64_t& second, rule& compiled
   const std::uint64_t address = pc & ~wire::place_exact_address;
   const bool return_site = address == pc;
   compiled = compile_rule(address, return_site);
-  if (!origins_.add(return_site ? address - 1 : address) && compiled.kind() == rule_kind::unknown) return false;
+  const rule_origins::origin of = origins_.add(return_site ? address - 1 : address);
+  if (of == rule_origins::origin::none && compiled.kind() == rule_kind::unknown) return false;
+  if (of == rule_origins::origin::fresh) code_came(return_site ? address - 1 : address);
   std::uint64_t& first = first_[place(pc)];
   const bool taken = __atomic_load_n(&first, __ATOMIC_RELAXED) != 0;
   if (taken) __atomic_store_n(&second_used_, true, __ATOMIC_RELAXED);

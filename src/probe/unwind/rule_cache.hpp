@@ -56,4 +56,7 @@ class rule_cache {
 
 HL_INTERNAL extern rule_cache rules;
 
+// The first rule of a module since it was loaded: by hook/, which knows whether it was there before.
+HL_COLD void code_came(std::uint64_t address);
+
 }  // namespace heapledger::probe

@@ -13,17 +13,17 @@ std::uint64_t rule_origins::word_at(std::uint64_t address) {
   return start << count_bits | (end - start);
 }
 
-bool rule_origins::add(std::uint64_t address) {
+rule_origins::origin rule_origins::add(std::uint64_t address) {
   const std::uint64_t module = word_at(address);
-  if (module == 0) return false;
+  if (module == 0) return origin::none;
   for (std::uint64_t& place : modules_) {
     std::uint64_t there = __atomic_load_n(&place, __ATOMIC_ACQUIRE);
     if (there == 0 && __atomic_compare_exchange_n(&place, &there, module, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-      return true;
-    if (there == module) return true;
+      return origin::fresh;
+    if (there == module) return origin::known;
   }
   __atomic_store_n(&overflowed_, true, __ATOMIC_RELAXED);
-  return true;
+  return origin::fresh;
 }
 
 }  // namespace heapledger::probe

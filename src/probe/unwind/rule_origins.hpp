@@ -12,8 +12,8 @@ namespace heapledger::probe {
 
 class rule_origins {
  public:
-  // False when no module holds the address.
-  bool add(std::uint64_t address);
+  enum class origin : std::uint8_t { none, known, fresh };  // of an address that no module holds; since it was loaded
+  origin add(std::uint64_t address);
 
   // Calls `gone` with the start and the end of each that is not loaded any more; with those of all memory when there
   // was no room to remember one.
