@@ -7,7 +7,7 @@
 
 namespace heapledger::probe {
 
-void reset_generations();  // after fork: the lock may be held by a thread that is not here
+void reset_generations();  // after fork: the locks may be held by a thread that is not here
 
 // The first of a process: from now on events are booked.
 void start_generation();

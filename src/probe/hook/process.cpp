@@ -200,6 +200,7 @@ void choose_paths() {
 void enter_child() {
   leave_parents_generation();
   begin_limits();
+  reset_generations();
   registered.reset();
   keep_pools();  // before the program's own handlers take chunks
   leave_parents_event();
