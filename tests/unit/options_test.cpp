@@ -306,6 +306,18 @@ TEST(commands, words_of_other_profilers_get_ours) {
   EXPECT_SAYS(refusal({"run", "-p", "1"}), "heapledger run: unknown option -p; type: heapledger attach PID");
   EXPECT_SAYS(refusal({"run", "--leak-check=full", "ls"}), "type: heapledger run --leaks -- PROGRAM");
   EXPECT_SAYS(refusal({"report", "-n", "3", "a.hlp"}), "type: heapledger report --top N PROFILE");
+  EXPECT_SAYS(refusal({"--leak-check=full", "ls"}), "type: heapledger run --leaks -- PROGRAM");
+  EXPECT_SAYS(refusal({"--tool=massif", "ls"}), "type: heapledger run -- PROGRAM");
+  EXPECT_SAYS(refusal({"jeprof", "a.hlp"}), "type: heapledger report PROFILE");
+  EXPECT_SAYS(refusal({"report", "-f", "a.hlp"}), "type: heapledger report PROFILE");
+  EXPECT_SAYS(refusal({"report", "--print-leaks=1", "a.hlp"}), "type: heapledger report --by live PROFILE");
+}
+
+TEST(commands, a_format_without_its_option_is_known_for_one) {
+  const char* const answer = "'pprof' is a format; type: heapledger export --format pprof PROFILE";
+  EXPECT_SAYS(refusal({"export", "pprof", "a.hlp"}), answer);
+  EXPECT_SAYS(refusal({"export", "-f", "pprof", "a.hlp"}), answer);
+  EXPECT_EQ(std::get<export_options>(parsed({"export", "--format=csv", "pprof"})).file, "pprof");
 }
 
 TEST(attach_options, are_taken) {
