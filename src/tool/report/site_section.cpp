@@ -161,7 +161,10 @@ void write_stack(page& page, const profile& p, analyse::machinery& machinery, st
   }
   if (site.stacks.empty()) return;
   const auto tree = analyse::build_callers(p, site, machinery, {});
-  for (const analyse::caller& caller : tree.nodes) page.line(frame_line(p, margin, caller, page.width()));
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    page.line(frame_line(p, margin, tree.nodes[i], page.width()));
+    if (i == 0) write_left_out(page, p, tree);
+  }
 }
 
 }  // namespace heapledger::report
