@@ -365,6 +365,31 @@ TEST(report_text, scopes_that_are_alike_are_not_all_left_out) {
     EXPECT_EQ(text.find(left_out), std::string::npos) << left_out << text;
 }
 
+TEST(report_text, growth_by_realloc_is_told_from_temporaries) {
+  profile_builder builder;
+  counters grown = booked(1000, 500'000, 999, 499'000, 1000, 990);
+  grown.reallocations = 980;
+  builder.stack({{"slurp", "read.c", 7}}, grown);
+  EXPECT_NE(utc_report(builder.build(), plain()).find("99.0 % temporary, 98.0 % by realloc"), std::string::npos);
+  builder.edit().stacks[0].count.reallocations = 50;
+  EXPECT_EQ(utc_report(builder.build(), plain()).find("by realloc"), std::string::npos);
+}
+
+TEST(report_text, memory_that_python_maps_is_its_objects) {
+  profile p = tidy_program();
+  mapped_site arenas{.node = p.stacks[0].node, .kind = "anonymous", .calls = 80, .mapped_bytes = 80 << 20};
+  arenas.resident_bytes = 80 << 20;
+  p.mapped = mapped_info{.peak_bytes = 80 << 20, .sites = {arenas}};
+  p.memory = memory_map{};
+  p.memory->rss_bytes = 100 << 20;
+  p.memory->mapped_bytes = 80 << 20;
+  EXPECT_EQ(utc_report(p, plain()).find("PYTHONMALLOC"), std::string::npos);
+  p.modules[0].path = "/usr/bin/python3.11";
+  EXPECT_NE(utc_report(p, plain()).find("PYTHONMALLOC=malloc"), std::string::npos);
+  p.mapped->sites[0].kind = "file";
+  EXPECT_EQ(utc_report(p, plain()).find("PYTHONMALLOC"), std::string::npos);
+}
+
 TEST(report_text, scopes_named_one_by_one_are_told_how_to_add_up) {
   profile p = tidy_program();
   for (int i = 0; i < 1000; ++i) p.scopes.push_back({.path = {"request " + std::to_string(i)}, .opened = 1});
