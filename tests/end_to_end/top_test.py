@@ -216,7 +216,7 @@ class Live(Stepping):
     def test_which_program(self):
         one, two = self.start("steps"), self.start("threads")
         done = self.top(status=2)
-        self.assertRegex(done.err, rb"which of \d+ programs\? .* \d+ \(")
+        self.assertRegex(done.err, rb"which of \d+ programs\? .* \d+ \(.*; heapledger ps ")
         self.assertLess(one.pid, two.pid)
         for word, status, said in (("4194304", 125, b"no process"), (str(os.getpid()), 125, b"heapledger ps"),
                                    (self.path("none.hlp"), 125, b"none.hlp"), ("--by=size", 2, b"growth")):

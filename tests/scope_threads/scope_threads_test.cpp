@@ -13,6 +13,7 @@
 #include "probe/account/watch_view.hpp"
 #include "probe/hook/process.hpp"
 #include "probe/scope/budget.hpp"
+#include "probe/scope/records.hpp"
 #include "probe/scope/usage.hpp"
 
 // What is meant: readers under a sequence number, that repeat; looks at what other threads do, which are ordered by
@@ -224,6 +225,37 @@ TEST(scope_threads, held) {
       me.event([&] { release_scope(of); });
     }
   });
+}
+
+// Scopes that are closed and needed, as those whose blocks leak, take room. The others go on in what is left, and a
+// full table is not full for ever.
+TEST(scope_threads, what_is_left_of_the_table_is_used_again) {
+  const actor me(0);
+  std::vector<scope_handle> needed;
+  const auto close_one_more = [&] {
+    const scope_handle scope = me.open(0);
+    if (scope == 0) return false;
+    me.event([&] { return hold_scope(me.own(), scope); });
+    me.close(scope);
+    needed.push_back(scope);
+    return true;
+  };
+  while (needed.size() < record_limit / 2 + 10'000) ASSERT_TRUE(close_one_more());
+  unsigned refused = 0;
+  for (std::uint32_t i = 0; i < record_limit; ++i) {
+    const scope_handle other = me.open(0);
+    refused += other == 0;
+    me.close(other);
+  }
+  EXPECT_EQ(refused, 0u);
+  while (close_one_more()) {
+  }
+  EXPECT_GT(needed.size(), record_limit - 10'000);
+  for (const scope_handle scope : needed) me.event([&] { release_scope(scope); });
+  scope_handle again = 0;
+  for (std::uint32_t tries = 0; again == 0 && tries < record_limit / 8; ++tries) again = me.open(0);
+  EXPECT_NE(again, 0u);
+  me.close(again);
 }
 
 // One budget, of which all live on leases and which one wants as a whole now and then.

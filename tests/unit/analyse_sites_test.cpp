@@ -196,6 +196,24 @@ TEST(callers, merge_recursion_of_any_depth) {
   EXPECT_EQ(build_callers(p, sites[0], machinery, unfolded).nodes.size(), 1U + 90U + 3U);
 }
 
+// Of a leak only the way that leaks is worth a look; of churn both are.
+TEST(callers, that_have_nothing_of_a_measure_are_left_out) {
+  profile_builder builder;
+  const sample_frame open{"open", "session.cpp", 5};
+  builder.stack({open, {"serve", "serve.cpp", 10}, {"tidy", "serve.cpp", 20}, main_frame}, booked(9, 90, 9, 90, 0));
+  builder.stack({open, {"serve", "serve.cpp", 11}, {"leaky", "serve.cpp", 30}, main_frame}, booked(2, 20, 1, 10, 10));
+  const profile p = builder.build();
+  machinery machinery(p);
+  const auto sites = find_sites(p, machinery);
+  ASSERT_EQ(sites.size(), 1U);
+  const auto tree_by = [&](measure by) { return build_callers(p, sites[0], machinery, {.by = by}); };
+  const auto leaking = tree_by(measure::live);
+  EXPECT_EQ(largest_way(p, leaking), "open < serve < leaky < main");
+  EXPECT_EQ(leaking.nodes[1].lines, (std::vector<std::uint32_t>{11}));
+  EXPECT_EQ(leaking.nodes[1].children.size(), 1U);
+  EXPECT_EQ(tree_by(measure::count).nodes[1].children.size(), 2U);
+}
+
 TEST(callers, stop_at_the_depth_and_count_what_is_beyond) {
   profile_builder builder;
   std::vector<sample_frame> frames;

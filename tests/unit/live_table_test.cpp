@@ -31,6 +31,18 @@ TEST(live_table, machinery_between_the_program_s_functions_is_left_out) {
   EXPECT_EQ(where_texts(builder.build(), 80), (texts{"order::order < serve", "std::vector<order>::push_back"}));
 }
 
+TEST(live_table, rows_of_the_same_line_have_what_allocates_for_them) {
+  const auto container = [](const char* name) {
+    return heapledger::sample::sample_frame{name, "/usr/include/c++/12/bits/stl_map.h", 9};
+  };
+  profile_builder builder;
+  builder.stack({container("std::map<int>::operator[]"), {"put", "a.cpp", 7}, {"main", "a.cpp", 90}}, {});
+  builder.stack({container("std::make_unique<order>"), {"put", "a.cpp", 7}, {"main", "a.cpp", 90}}, {});
+  builder.stack({{"put", "a.cpp", 7}, {"main", "a.cpp", 90}}, {});
+  EXPECT_EQ(where_texts(builder.build(), 80), (texts{"put via std::map<int>::operator[] < main",
+                                                     "put via std::make_unique<order> < main", "put < main"}));
+}
+
 TEST(live_table, a_line_that_is_not_known_is_left_out) {
   profile_builder builder;
   builder.stack({{"load", "a.cpp", 7}, {"main", "a.cpp", 90}}, {});

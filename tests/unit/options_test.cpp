@@ -267,7 +267,7 @@ TEST(report_options, wrong_usage_says_what_to_type) {
   EXPECT_SAYS(refusal({"report", "--since", "a", "--until", "", "x"}), "--until needs the name of a snapshot");
   EXPECT_SAYS(refusal({"run", "--only", "", "ls"}), "--only needs the name of a program");
   EXPECT_SAYS(refusal({"run", "--only", "a:b", "ls"}), "give --only once for each program");
-  EXPECT_SAYS(refusal({"html", "a", "b"}), "'b' is one argument too many");
+  EXPECT_SAYS(refusal({"html", "a", "b"}), "a page is of one profile");
   EXPECT_SAYS(refusal({"report", "--json", "a", "b"}), "--json is for one profile; of 2 there is a table of processes");
   EXPECT_SAYS(refusal({"report", "--by", "size", "a"}), "live, peak, allocated, count, temporary");
   EXPECT_SAYS(refusal({"report", "--top", "0", "a"}), "--top");
@@ -306,6 +306,22 @@ TEST(commands, words_of_other_profilers_get_ours) {
   EXPECT_SAYS(refusal({"run", "-p", "1"}), "heapledger run: unknown option -p; type: heapledger attach PID");
   EXPECT_SAYS(refusal({"run", "--leak-check=full", "ls"}), "type: heapledger run --leaks -- PROGRAM");
   EXPECT_SAYS(refusal({"report", "-n", "3", "a.hlp"}), "type: heapledger report --top N PROFILE");
+  EXPECT_SAYS(refusal({"--leak-check=full", "ls"}), "type: heapledger run --leaks -- PROGRAM");
+  EXPECT_SAYS(refusal({"--tool=massif", "ls"}), "type: heapledger run -- PROGRAM");
+  EXPECT_SAYS(refusal({"jeprof", "a.hlp"}), "type: heapledger report PROFILE");
+  EXPECT_SAYS(refusal({"report", "-f", "a.hlp"}), "type: heapledger report PROFILE");
+  EXPECT_SAYS(refusal({"report", "--print-leaks=1", "a.hlp"}), "type: heapledger report --by live PROFILE");
+}
+
+TEST(commands, several_profiles_go_to_report) {
+  EXPECT_SAYS(refusal({"html", "a.hlp", "b.hlp"}), "a page is of one profile; of what changed: heapledger html --diff");
+}
+
+TEST(commands, a_format_without_its_option_is_known_for_one) {
+  const char* const answer = "'pprof' is a format; type: heapledger export --format pprof PROFILE";
+  EXPECT_SAYS(refusal({"export", "pprof", "a.hlp"}), answer);
+  EXPECT_SAYS(refusal({"export", "-f", "pprof", "a.hlp"}), answer);
+  EXPECT_EQ(std::get<export_options>(parsed({"export", "--format=csv", "pprof"})).file, "pprof");
 }
 
 TEST(attach_options, are_taken) {

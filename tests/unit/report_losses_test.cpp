@@ -35,6 +35,14 @@ TEST(report_losses, allocations_without_a_stack_are_counted_where_they_are_booke
   EXPECT_TRUE(loss_texts(p).empty()) << "none was lost";
 }
 
+// Who closes all scopes and names them by kind has still the table full, where blocks of them leak.
+TEST(report_losses, a_full_table_of_scopes_may_be_full_of_closed_ones) {
+  profile p;
+  p.profiler.losses = {{"scopes_full", 7}};
+  ASSERT_EQ(loss_texts(p).size(), 1U);
+  EXPECT_NE(loss_texts(p)[0].find("one that is closed stays there while a block of it lives"), std::string::npos);
+}
+
 TEST(report_losses, stacks_of_fibers_do_not_end_early) {
   sample::profile_builder builder;
   builder.stack({{"load", "a.c", 3}, {"make_fcontext", "", 0}}, booked(40, 4600, 0, 0, 4600));

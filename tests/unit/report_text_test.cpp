@@ -84,6 +84,43 @@ TEST(report_text, what_is_next_is_worth_a_look) {
   profile_builder builder;
   builder.stack({{"main", "tool.c", 77}}, booked(1000, 1000, 0, 0, 1000, 1));
   EXPECT_NE(utc_report(builder.build(), plain()).find("report --by allocated "), std::string::npos);
+  auto seen = plain();
+  seen.by = analyse::measure::temporary;
+  EXPECT_EQ(utc_report(tidy_program(), seen).find("report --by temporary "), std::string::npos) << "that is this one";
+}
+
+TEST(report_text, a_watch_is_next_where_it_can_tell_a_leak) {
+  const auto next = [](const profile& p, const char* file) {
+    auto options = plain();
+    options.file = file;
+    const std::string text = utc_report(p, options);
+    return text.substr(text.find("\nNext\n"));
+  };
+  profile p = sample::killed_server();
+  p.leaks.reset();
+  p.process.duration_ns = 59'000'000'000;
+  EXPECT_EQ(next(p, "a.hlp").find("leaks"), std::string::npos) << "too short to tell";
+  p.process.duration_ns = 3'600'000'000'000;
+  EXPECT_NE(next(p, "a.hlp").find("heapledger run --leaks ..."), std::string::npos);
+  p.process.ended = ending::running;
+  EXPECT_NE(next(p, "4711").find("heapledger leaks 4711\n"), std::string::npos);
+  EXPECT_EQ(next(p, "4711@before").find("leaks"), std::string::npos);
+}
+
+TEST(report_text, what_the_allocator_keeps_is_told_before_the_lists) {
+  profile p = tidy_program();
+  constexpr std::int64_t mib = 1024 * 1024;
+  p.memory = memory_map{.time_ns = 2'000'000'000,
+                        .rss_bytes = 160 * mib,
+                        .live_bytes = 4 * mib,
+                        .allocator_bytes = 150 * mib,
+                        .file_bytes = 6 * mib};
+  const std::string text = utc_report(p, plain());
+  const auto word = text.find("150.0 MiB of 160.0 MiB of resident memory at 2.00 s are in no live block");
+  ASSERT_NE(word, std::string::npos) << text;
+  EXPECT_LT(word, text.find("at the peak: "));
+  std::swap(p.memory->live_bytes, p.memory->allocator_bytes);
+  EXPECT_EQ(utc_report(p, plain()).find("in no live block"), std::string::npos);
 }
 
 TEST(report_text, small_places_name_the_program_s_callers) {
@@ -326,6 +363,41 @@ TEST(report_text, scopes_that_are_alike_are_not_all_left_out) {
     EXPECT_NE(text.find(shown), std::string::npos) << shown << text;
   for (const char* left_out : {"  kind 116 ", "  kind 138 "})
     EXPECT_EQ(text.find(left_out), std::string::npos) << left_out << text;
+}
+
+TEST(report_text, growth_by_realloc_is_told_from_temporaries) {
+  profile_builder builder;
+  counters grown = booked(1000, 500'000, 999, 499'000, 1000, 990);
+  grown.reallocations = 980;
+  builder.stack({{"slurp", "read.c", 7}}, grown);
+  EXPECT_NE(utc_report(builder.build(), plain()).find("99.0 % temporary, 98.0 % by realloc"), std::string::npos);
+  builder.edit().stacks[0].count.reallocations = 50;
+  EXPECT_EQ(utc_report(builder.build(), plain()).find("by realloc"), std::string::npos);
+}
+
+TEST(report_text, memory_that_python_maps_is_its_objects) {
+  profile p = tidy_program();
+  mapped_site arenas{.node = p.stacks[0].node, .kind = "anonymous", .calls = 80, .mapped_bytes = 80 << 20};
+  arenas.resident_bytes = 80 << 20;
+  p.mapped = mapped_info{.peak_bytes = 80 << 20, .sites = {arenas}};
+  p.memory = memory_map{};
+  p.memory->rss_bytes = 100 << 20;
+  p.memory->mapped_bytes = 80 << 20;
+  EXPECT_EQ(utc_report(p, plain()).find("PYTHONMALLOC"), std::string::npos);
+  p.modules[0].path = "/usr/bin/python3.11";
+  EXPECT_NE(utc_report(p, plain()).find("PYTHONMALLOC=malloc"), std::string::npos);
+  p.mapped->sites[0].kind = "file";
+  EXPECT_EQ(utc_report(p, plain()).find("PYTHONMALLOC"), std::string::npos);
+}
+
+TEST(report_text, scopes_named_one_by_one_are_told_how_to_add_up) {
+  profile p = tidy_program();
+  for (int i = 0; i < 1000; ++i) p.scopes.push_back({.path = {"request " + std::to_string(i)}, .opened = 1});
+  const std::string words = "1,000 of 1,001 kinds had one scope each";
+  p.scopes.push_back({.path = {"request"}, .opened = 5'000});
+  EXPECT_NE(utc_report(p, plain()).find(words), std::string::npos) << utc_report(p, plain());
+  for (auto& kind : p.scopes) kind.opened = 2;
+  EXPECT_EQ(utc_report(p, plain()).find("one scope each"), std::string::npos);
 }
 
 TEST(report_text, ranges_that_one_call_left_are_no_calls) {

@@ -119,7 +119,7 @@ TEST(marker_line, names_stand_below_their_moments) {
   mark(500, "x");
   mark(510, "on top of x");
   mark(1000, "end");
-  EXPECT_EQ(marker_line(p, 40, false), "^start    ^a lon... ^                  ^");
+  EXPECT_EQ(marker_line(p, 40, false), "^start    ^a lon... ^               end^");
   EXPECT_EQ(marker_line(p, 0, false), "");
   p.process.duration_ns = 0;
   EXPECT_EQ(marker_line(p, 40, false), "");

@@ -168,9 +168,9 @@ test("rows by value, zeros as they stood", () => {
 test("scopes at the times of the timeline", () => {
   const row = (name: string, values: [number, number][]): never =>
     ({ scope: [name], timeline: values.map(([time, live_bytes]) => ({ time, live_bytes })) }) as never;
-  const scopes = [row("small", [[0, 1], [9, 2]]), row("large", [[1, 10], [2, 90], [4, 5]]), { scope: ["none"] } as never];
+  const scopes = [row("small", [[0, 1], [4, 1]]), row("large", [[1, 10], [2, 90], [4, 6]]), { scope: ["none"] } as never];
   assert.deepEqual(scopeLines(scopes, [0, 1.5, 2, 3, 4], 2), [
-    { name: "large", live: [null, 10, 90, 90, 5] },
+    { name: "large", live: [null, 50, 90, 48, 6] },
     { name: "small", live: [1, 1, 1, 1, 1] },
   ]);
   assert.equal(scopeLines(scopes, [0], 1).length, 1);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned chunk_bits = 10;
 constexpr std::uint32_t chunk_records = 1u << chunk_bits;
-constexpr std::uint32_t chunk_count = 256;
+constexpr std::uint32_t chunk_count = record_limit / chunk_records;
 
 constinit scope_record* chunks[chunk_count] = {};
 constinit std::uint32_t record_count = 1;                   // index 0 is the process
@@ -31,7 +31,7 @@ scope_record* take_unused() {
   std::uint32_t index = __atomic_load_n(&record_count, __ATOMIC_ACQUIRE);
   scope_record* chunk = nullptr;
   do {
-    if (index >= chunk_count * chunk_records || (chunk = chunk_of(index)) == nullptr) return nullptr;
+    if (index >= record_limit || (chunk = chunk_of(index)) == nullptr) return nullptr;
   } while (!__atomic_compare_exchange_n(&record_count, &index, index + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
   scope_record& record = chunk[index & (chunk_records - 1)];
   record.index = index;
@@ -42,7 +42,7 @@ scope_record* take_unused() {
 // With the lock held.
 bool map_another_chunk() {
   const std::uint32_t index = __atomic_load_n(&record_count, __ATOMIC_RELAXED);
-  if (index >= chunk_count * chunk_records) return false;
+  if (index >= record_limit) return false;
   if (chunk_of(index) != nullptr) return true;
   void* const memory = own_map(chunk_records * sizeof(scope_record));
   if (memory == nullptr) return false;

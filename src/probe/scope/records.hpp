@@ -5,6 +5,7 @@
 
 namespace heapledger::probe {
 
+inline constexpr std::uint32_t record_limit = 1u << 18;
 inline constexpr std::uint64_t one_generation = std::uint64_t{1} << 32;
 inline std::uint64_t life_of(std::uint64_t generation, scope_state state) {
   return (generation & ~(one_generation - 1)) | static_cast<std::uint64_t>(state);

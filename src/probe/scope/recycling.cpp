@@ -15,10 +15,11 @@ constinit std::uint32_t fewest_to_look_through = 64;
 
 namespace {
 
-constinit scope_record* closed = nullptr;  // those that were looked at, and could not be recycled
-constinit record_list remains;             // recycled, but for what their makers want destroyed
-constinit std::uint32_t look_at = 64;      // when there are so many
-constinit std::uint32_t processors = 0;    // 0: not known
+constinit scope_record* closed = nullptr;   // those that were looked at, and could not be recycled
+constinit record_list remains;              // recycled, but for what their makers want destroyed
+constinit std::uint32_t look_at = 64;       // when there are so many
+constinit std::uint32_t found_no_room = 0;  // since the last look
+constinit std::uint32_t processors = 0;     // 0: not known
 struct alignas(64) shared_count {
   std::uint32_t value;
 };
@@ -117,14 +118,17 @@ std::uint32_t take_from_all() {
   return closers;
 }
 
-// Each look interrupts all threads that run: so more pile up where several do.
+// Each look interrupts all threads that run: so more pile up where several do. As many as stayed, so that what leaks is
+// not looked through again and again, but not more than there is room for: nothing is closed when that is gone.
 std::uint32_t when_to_look_again(std::uint32_t closers, std::uint32_t left) {
   constexpr std::uint32_t most_threads = 8;
   if (processors == 0) processors = usable_processors();
   std::uint32_t running = closers < processors ? closers : processors;
   if (running > most_threads) running = most_threads;
   const std::uint32_t few = running * fewest_to_look_through;
-  return left > few ? left : few;
+  const std::uint32_t half_of_room = left < record_limit ? (record_limit - left) / 2 : 0;
+  const std::uint32_t many = left < half_of_room ? left : half_of_room;
+  return many > few ? many : few;
 }
 
 void look_through_closed() {
@@ -156,6 +160,7 @@ void look_through_closed() {
     at = &record.next;
     ++left;
   }
+  __atomic_store_n(&found_no_room, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&closed_count.value, left, __ATOMIC_RELAXED);
   __atomic_store_n(&look_at, left + when_to_look_again(closers, left), __ATOMIC_RELAXED);
 }
@@ -214,12 +219,24 @@ bool take_remains(scope_remains& out) {
   return true;
 }
 
+HL_COLD bool recycle_for_room() {
+  constexpr std::uint32_t looked_at_for_each = 16;  // that finds no room: a look at a full table takes milliseconds
+  const std::uint32_t tries = __atomic_add_fetch(&found_no_room, 1, __ATOMIC_RELAXED);
+  if (tries < __atomic_load_n(&closed_count.value, __ATOMIC_RELAXED) / looked_at_for_each) return false;
+  const signals_blocked quiet;
+  if (!try_lock_word(scopes_lock)) return false;
+  look_through_closed();
+  unlock_word(scopes_lock);
+  return true;
+}
+
 void reset_recycling() {
   closed = nullptr;
   remains.clear();
   closed_count = {};
   processors = 0;
   look_at = fewest_to_look_through;
+  found_no_room = 0;
   barrier_known = barrier_works = false;
 }
 

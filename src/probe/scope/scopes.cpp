@@ -52,7 +52,8 @@ bool has_own_kind(const scope_record& record) {
 scope_handle open_below(scope_record* parent, const char* name, std::size_t name_bytes, const scope_budget& budget,
                         const scope_attachment& attachment) {
   const std::uint32_t kind = kind_of(parent == nullptr ? 0 : parent->kind, name, name_bytes);
-  scope_record* const record = take_record(kind);
+  scope_record* record = take_record(kind);
+  if (HL_UNLIKELY(record == nullptr) && recycle_for_room()) record = take_record(kind);
   if (record == nullptr) {
     count_loss(wire::loss::scopes_full);
     return 0;

@@ -87,6 +87,13 @@ class tree_builder {
   std::vector<folded_frame> folded_;
 };
 
+// Of what leaks, a caller that frees all of its own is none, and its line would lead astray. Where all stacks have
+// nothing they stay.
+void drop_those_of_nothing(std::vector<std::uint32_t>& stacks, const profile& p, measure by) {
+  const auto is_nothing = [&](std::uint32_t index) { return value_of(p.stacks[index].count, by) == 0; };
+  if (!std::all_of(stacks.begin(), stacks.end(), is_nothing)) std::erase_if(stacks, is_nothing);
+}
+
 }  // namespace
 
 caller_tree build_callers(const profile& p, const site& site, machinery& machinery, const caller_options& options) {
@@ -96,6 +103,7 @@ caller_tree build_callers(const profile& p, const site& site, machinery& machine
     const std::int64_t b = value_of(p.stacks[right].count, options.by);
     return a != b ? a > b : left < right;
   });
+  drop_those_of_nothing(order, p, options.by);
   tree_builder builder(p, options);
   std::vector<frame_ref> left_out;
   std::vector<frame_ref> kept;

@@ -1,12 +1,26 @@
 // The syntax of export.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tool/cli/command_line.hpp"
 #include "tool/cli/options_of.hpp"
 #include "tool/cli/values.hpp"
 #include "tool/export/format.hpp"
 
 namespace heapledger::cli {
+namespace {
+
+// `export pprof FILE`, `export -f pprof FILE`: the format would be taken for the profile's name.
+void refuse_bare_format(std::span<const std::string> given_words) {
+  const auto names_option = [](const std::string& word) { return word.starts_with("--format"); };
+  if (std::any_of(given_words.begin(), given_words.end(), names_option)) return;
+  for (const std::string& word : given_words)
+    if (exports::find_format(word) != nullptr)
+      throw usage_error(fmt::format("'{0}' is a format; type: heapledger export --format {0} PROFILE", word));
+}
+
+}  // namespace
 
 export_options parse_export(std::span<const std::string> given_words) {
   export_options options;
@@ -23,6 +37,7 @@ export_options parse_export(std::span<const std::string> given_words) {
       ->type_name("MEASURE");
   app.add_flag("-q,--quiet", options.quiet, "do not say what was written");
   line.add_debug_options(options.debug);
+  refuse_bare_format(given_words);
   line.parse({given_words.begin(), given_words.end()});
 
   if (app.count("--format") == 0) {

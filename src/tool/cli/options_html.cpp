@@ -17,7 +17,13 @@ html_options parse_html(std::span<const std::string> given_words) {
   app.add_flag("-f,--force", options.force, "overwrite an existing file");
   app.add_flag("-q,--quiet", options.quiet, "say nothing");
   line.add_debug_options(options.debug);
+  std::vector<std::string> further;
+  line.take_further(further);
   line.parse({given_words.begin(), given_words.end()});
+  if (!further.empty())
+    throw usage_error(
+        "a page is of one profile; of what changed: heapledger html --diff OLD NEW; a table of several: heapledger "
+        "report FILE...");
   if (options.file.empty()) throw usage_error("which profile? Type: heapledger html PROFILE");
   return options;
 }

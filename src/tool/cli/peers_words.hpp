@@ -1,4 +1,4 @@
-// Commands and options of heaptrack, memray, valgrind and perf, which their users type here at first.
+// Commands and options of heaptrack, memray, valgrind, jeprof and perf, which their users type here at first.
 #pragma once
 
 #include <string_view>

@@ -21,6 +21,7 @@ std::string listed(const std::vector<collect::running_program>& programs) {
   for (std::size_t i = 0; i < programs.size() && i < most; ++i)
     text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", programs[i].pid, name_of(programs[i]));
   if (programs.size() > most) text += ", ...";
+  if (programs.size() > 1) text += "; heapledger ps says what each holds";  // workers of a server have one name
   return text;
 }
 

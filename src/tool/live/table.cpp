@@ -36,6 +36,7 @@ struct where {
   };
   std::string scope;
   std::vector<frame> frames;
+  std::string via;  // what the first of them called to allocate; empty: malloc itself
 
   std::string text(std::size_t width) const {
     std::string all = scope + (frames.empty() ? "(no stack)" : "");
@@ -54,6 +55,8 @@ where where_of(const profile& p, analyse::machinery& machinery, const stack_entr
   if (!result.scope.empty()) result.scope += "] ";
   const bool only_rust = visible.begin < visible.end && machinery.is_rust(frames[visible.begin]);
   const bool only_wrappers = visible.begin < visible.end && machinery.is_wrapper(frames[visible.begin]);
+  if (visible.begin > 0 && visible.begin < visible.end)
+    result.via = report::frame_name(p, frames[visible.begin - 1], longest_function);
   std::size_t used = report::columns(result.scope);
   for (std::size_t i = visible.begin; i < visible.end && used < width; ++i) {
     if (machinery.is_rust(frames[i]) && !only_rust) continue;
@@ -64,7 +67,7 @@ where where_of(const profile& p, analyse::machinery& machinery, const stack_entr
   return result;
 }
 
-// Rows that would look the same get the line of the first frame in which they differ.
+// Rows that would look the same get the line of the first frame in which they differ, else what allocates for them.
 void tell_apart(std::vector<where>& rows, const std::vector<std::size_t>& alike) {
   const auto& first = rows[alike.front()].frames;
   for (std::size_t at = 0; at < first.size(); ++at) {
@@ -77,6 +80,10 @@ void tell_apart(std::vector<where>& rows, const std::vector<std::size_t>& alike)
         rows[i].frames[at].name += fmt::format(":{}", rows[i].frames[at].line);
     return;
   }
+  const auto& via = rows[alike.front()].via;
+  if (std::all_of(alike.begin(), alike.end(), [&](std::size_t i) { return rows[i].via == via; })) return;
+  for (const auto i : alike)
+    if (!rows[i].frames.empty() && !rows[i].via.empty()) rows[i].frames[0].name += " via " + rows[i].via;
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ class table {
 std::string attached_text(const process_info& process);
 
 // "parse < read_request < main": the frames that matter, from the allocation outward, as many as fit; the scope first.
-// "parse:12 < read_request" where rows would look the same: the line in which they differ.
+// "parse:12 < read_request" where rows would look the same: the line in which they differ. "parse via
+// std::string::append" where that is one: what it called to allocate.
 std::vector<std::string> where_texts(const profile& p, std::size_t width);
 // The same of rows of any view: their names where they are no stacks.
 std::vector<std::string> where_texts(const sample& from, subject what, std::span<const std::uint32_t> rows,

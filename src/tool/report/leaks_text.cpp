@@ -72,7 +72,8 @@ void write_leak(page& page, std::size_t number, const leak_entry& leak) {
       fmt::format("{}{}; {}", counted(leak.blocks, "block", "blocks"), sizes_text(leak), evidence_text(leak)), 5,
       tone::faint);
   if (has_witness(leak, "unreachable")) page.line("     nothing points to them any more", tone::faint);
-  if (has_witness(leak, "reachable")) page.line("     something still points to them", tone::faint);
+  if (has_witness(leak, "reachable"))
+    page.line("     something still points to them, if only other lost blocks", tone::faint);
 }
 
 // What had grown when it was judged, and has shrunk since.
@@ -196,6 +197,11 @@ std::string leaks_text(const profile& given, std::span<const leak_entry> entries
         "To have one in the profile: heapledger run --leaks -- PROGRAM, or, while heapledger run is there, heapledger "
         "start PID.",
         0);
+    if (!options.file.empty()) {
+      page.heading("Next");
+      page.command(fmt::format("heapledger report --by live {}", terminal_text(shell_file(options.file))));
+      page.line("      all that was never freed, leak or not", tone::faint);
+    }
     return out;
   }
   analyse::machinery machinery(p);

@@ -67,8 +67,8 @@ constexpr words losses[] = {
      "the file system had no room for heapledger's tables: free some space in /dev/shm, or give it more. What was lost "
      "by that is told here as well; totals are right where nothing else is said."},
     {"scopes_full", "scope was", "scopes were",
-     "counted as their parents, because the table of scopes was full: close scopes, and name them by kind, not by "
-     "number."},
+     "counted as their parents, because the table of scopes was full: close scopes, name them by kind, not by number, "
+     "and free what they allocate: one that is closed stays there while a block of it lives."},
     {"markers_full", "mark or snapshot was", "marks and snapshots were",
      "not kept, because the table of them was full."},
     {"snapshots_full", "snapshot was", "snapshots were",

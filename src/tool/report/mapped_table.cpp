@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tool/analyse/excerpt.hpp"
+#include "tool/report/names.hpp"
 #include "tool/report/site_section.hpp"
 #include "tool/report/tables.hpp"
 #include "tool/report/units.hpp"
@@ -38,6 +39,23 @@ profile as_heap(const profile& p) {
 
 constexpr double share_worth_a_word = 0.2;
 
+// Not files that it maps, such as weights of a model.
+bool is_mostly_anonymous(const mapped_info& mapped) {
+  std::int64_t anonymous = 0, all = 0;
+  for (const auto& site : mapped.sites) {
+    all += site.resident_bytes;
+    if (site.kind == "anonymous") anonymous += site.resident_bytes;
+  }
+  return anonymous > all / 2;
+}
+
+bool is_python(const profile& p) {
+  return std::any_of(p.modules.begin(), p.modules.end(), [](const module_info& module) {
+    const auto file = file_part(module.path);
+    return file.starts_with("python3") || file.starts_with("libpython3");
+  });
+}
+
 }  // namespace
 
 void write_mapped_share(page& page, const profile& p) {
@@ -48,8 +66,12 @@ void write_mapped_share(page& page, const profile& p) {
   page.blank();
   page.paragraph(
       fmt::format("{} of {} of resident memory are not malloc's: the program mapped them itself. See \"Mapped by "
-                  "the program itself\" below.",
-                  bytes_text(p.memory->mapped_bytes), bytes_text(p.memory->rss_bytes)),
+                  "the program itself\" below.{}",
+                  bytes_text(p.memory->mapped_bytes), bytes_text(p.memory->rss_bytes),
+                  is_python(p) && is_mostly_anonymous(*p.mapped)
+                      ? " Python keeps most of its objects in such memory: with PYTHONMALLOC=malloc in the environment "
+                        "each is an allocation, and has a stack."
+                      : ""),
       2);
 }
 

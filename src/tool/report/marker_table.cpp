@@ -52,9 +52,12 @@ std::string marker_line(const profile& p, std::size_t width, bool unicode) {
         i + 1 < p.markers.size() ? analyse::column_at(p.markers[i + 1].time_ns, end_ns, width) : width + 1;
     const auto room = std::min(next - std::min(next, at + 2), width - at - 1);
     const auto name = terminal_text(p.markers[i].name);
-    line += std::string(at - used, ' ') + (unicode ? "▲" : "^");
+    const bool fits = columns(name) <= room || room >= least_name;
+    const bool at_the_edge = i + 1 == p.markers.size();
+    const bool before = !fits && at_the_edge && at - used > columns(name);
+    line += std::string(at - used - (before ? columns(name) : 0), ' ') + (before ? name : "") + (unicode ? "▲" : "^");
     used = at + 1;
-    if (columns(name) > room && room < least_name) continue;
+    if (!fits) continue;
     line += cut_right(name, room);
     used = at + 1 + std::min(columns(name), room);
   }

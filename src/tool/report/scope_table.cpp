@@ -109,6 +109,17 @@ void write_freers(page& page, const profile& p) {
       tone::faint);
 }
 
+// Who puts a number into a scope's name gets a row for each request, and no sums.
+std::string single_names_text(const profile& p) {
+  constexpr std::size_t many = 200;
+  const auto once = std::count_if(p.scopes.begin(), p.scopes.end(), [](const auto& kind) { return kind.opened == 1; });
+  if (p.scopes.size() < many || static_cast<std::size_t>(once) < p.scopes.size() / 10 * 9) return {};
+  return fmt::format(
+      "{} of {} kinds had one scope each. A scope's name is that of its kind of work: without numbers in it, all of a "
+      "kind are one row.",
+      count_text(static_cast<std::uint64_t>(once)), count_text(p.scopes.size()));
+}
+
 }  // namespace
 
 void write_scopes(page& page, const profile& p) {
@@ -135,6 +146,7 @@ void write_scopes(page& page, const profile& p) {
   }
   if (rows.size() < count)
     page.line(fmt::format("  {}", counted(count - rows.size(), "more kind", "more kinds")), tone::faint);
+  if (const auto text = single_names_text(p); !text.empty()) page.paragraph(text, 2);
   page.paragraph("Each with the scopes below it; \"highest\" is the most that any one of a kind had live.", 2,
                  tone::faint);
   write_freers(page, p);

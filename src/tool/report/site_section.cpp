@@ -29,10 +29,20 @@ std::string average(std::uint64_t bytes, std::uint64_t blocks) {
   return blocks == 0 ? "0 B" : bytes_text(static_cast<std::int64_t>(bytes / blocks));
 }
 
+std::string share_of_allocations(std::uint64_t part, const counters& count) {
+  return fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(count.allocations));
+}
+
 std::string temporary_share(const counters& count) {
   if (count.temporaries == 0) return "none temporary";
-  return fmt::format("{:.1f} % temporary",
-                     100.0 * static_cast<double>(count.temporaries) / static_cast<double>(count.allocations));
+  return share_of_allocations(count.temporaries, count) + " temporary";
+}
+
+// What grows a little at a time is made anew as often, and is as temporary: another mistake, with another remedy.
+std::string resized_share(const counters& count) {
+  constexpr std::uint64_t one_in_worth_a_word = 10;
+  if (count.reallocations == 0 || count.reallocations < count.allocations / one_in_worth_a_word) return {};
+  return fmt::format(", {} by realloc", share_of_allocations(count.reallocations, count));
 }
 
 std::string lived(const counters& count) {
@@ -60,12 +70,13 @@ std::string amount(const profile& p, const counters& count, measure by) {
     case measure::peak:
       return fmt::format("{} at the peak; {} of {} in all", bytes_text(count.peak_bytes), calls, each);
     case measure::allocated:
-      return fmt::format("{} in {} of {}, {}{}", bytes_text(count.allocated_bytes), calls, each, temporary_share(count),
-                         lived(count));
+      return fmt::format("{} in {} of {}, {}{}{}", bytes_text(count.allocated_bytes), calls, each,
+                         temporary_share(count), resized_share(count), lived(count));
     case measure::count:
-      return fmt::format("{} of {}, {}{}", calls, each, temporary_share(count), lived(count));
+      return fmt::format("{} of {}, {}{}{}", calls, each, temporary_share(count), resized_share(count), lived(count));
     case measure::temporary:
-      return fmt::format("{} temporary of {} of {}", count_text(count.temporaries), calls, each);
+      return fmt::format("{} temporary of {} of {}{}", count_text(count.temporaries), calls, each,
+                         resized_share(count));
   }
   return {};
 }
@@ -161,7 +172,10 @@ void write_stack(page& page, const profile& p, analyse::machinery& machinery, st
   }
   if (site.stacks.empty()) return;
   const auto tree = analyse::build_callers(p, site, machinery, {});
-  for (const analyse::caller& caller : tree.nodes) page.line(frame_line(p, margin, caller, page.width()));
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    page.line(frame_line(p, margin, tree.nodes[i], page.width()));
+    if (i == 0) write_left_out(page, p, tree);
+  }
 }
 
 }  // namespace heapledger::report

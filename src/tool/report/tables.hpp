@@ -15,5 +15,6 @@ void write_threads(page& page, const profile& p);
 void write_sizes(page& page, const profile& p);
 void write_lifetimes(page& page, const profile& p);  // where blocks were timed
 void write_memory(page& page, const profile& p);
+void write_allocator_share(page& page, const profile& p);  // a word before the lists, where it is much
 
 }  // namespace heapledger::report

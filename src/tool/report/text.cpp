@@ -8,6 +8,7 @@
 
 #include "tool/profile/saturating.hpp"
 #include "tool/report/marker_table.hpp"
+#include "tool/report/next_steps.hpp"
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/site_section.hpp"
@@ -170,40 +171,6 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
   }
 }
 
-void write_next(page& page, const profile& p, const text_options& options) {
-  const std::string file = terminal_text(shell_file(options.file));
-  const std::string same = terminal_text(options.window_words) + file;
-  const bool timeable = !p.process.lives_timed && !p.window;
-  const bool has_stacks = p.process.stacks != "off";
-  page.heading("Next");
-  if (p.leaks) {
-    page.command(fmt::format("heapledger leaks {}", file));
-    page.line("      what the leak watch found", tone::faint);
-  }
-  if (!has_stacks) {
-    page.command("heapledger run -- ...");
-    page.line("      the same run with stacks: where the memory is, and who allocates", tone::faint);
-  } else {
-    if (!p.window) {
-      page.command(fmt::format("heapledger html {}", file));
-      page.line("      the same, and every stack, as a page for a browser: flame graph, search", tone::faint);
-    }
-    const counters& totals = p.totals();
-    const bool has_temporaries = totals.temporaries > 0 && totals.temporaries >= totals.allocations / 100;
-    page.command(fmt::format("heapledger report --by {} {}", has_temporaries ? "temporary" : "allocated", same));
-    page.line(fmt::format("      the same by another measure: {}",
-                          p.window ? "live allocated count temporary" : "live peak allocated count temporary"),
-              tone::faint);
-  }
-  page.command(fmt::format("heapledger report --json {}", same));
-  page.line(has_stacks ? "      every stack with every frame, for programs" : "      the same, for programs",
-            tone::faint);
-  if (timeable) {
-    page.command("heapledger run --lifetimes ...");
-    page.line("      the same run with every block timed: how long blocks live, and whose", tone::faint);
-  }
-}
-
 }  // namespace
 
 std::string text_report(const profile& p, const text_options& options) {
@@ -216,6 +183,7 @@ std::string text_report(const profile& p, const text_options& options) {
   write_missing_names(page, p, sites.sites());
   write_dead_ends(page, p);
   write_mapped_share(page, p);
+  write_allocator_share(page, p);
   write_lists(page, p, sites, options);
   write_scopes(page, p);
   write_markers(page, p, options.file);

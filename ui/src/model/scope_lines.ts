@@ -6,7 +6,8 @@ export interface ScopeLine {
   live: (number | null)[]; // null before the first look at scopes
 }
 
-// The largest at any moment, so many of them. Between two looks a scope is taken to hold what it held at the first.
+// The largest at any moment, so many of them. Looks may be seconds apart while the timeline goes on: between two of them
+// a scope is taken to change evenly, as the chart draws all else.
 export function scopeLines(scopes: ScopeRow[], time: number[], most: number): ScopeLine[] {
   const lines = scopes.filter((row) => row.timeline && row.timeline.length > 1);
   const highest = (row: ScopeRow): number => row.timeline!.reduce((high, point) => Math.max(high, point.live_bytes), 0);
@@ -16,7 +17,11 @@ export function scopeLines(scopes: ScopeRow[], time: number[], most: number): Sc
     let next = 0;
     const live = time.map((at) => {
       while (next < points.length && points[next]!.time <= at) ++next;
-      return next === 0 ? null : points[next - 1]!.live_bytes;
+      if (next === 0) return null;
+      const before = points[next - 1]!;
+      const after = points[next] ?? before;
+      const share = after.time > before.time ? (at - before.time) / (after.time - before.time) : 0;
+      return Math.round(before.live_bytes + share * (after.live_bytes - before.live_bytes));
     });
     return { name: row.scope.join(" / "), live };
   });

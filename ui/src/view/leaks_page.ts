@@ -31,7 +31,8 @@ function facts(leak: Leak): string {
   return [`${bytesText(leak.bytes)}${range} in ${counted(leak.blocks, "block")}${size}`, `${bytesText(leak.bytes_per_hour)} an hour`,
     leak.oldest_age !== undefined && `the oldest ${secondsText(leak.oldest_age)} old`,
     leak.sampled > 0 && `${leak.untouched} of ${leak.sampled} watched blocks not touched`,
-    leak.witnesses.includes("unreachable") && "nothing points to it", leak.witnesses.includes("freed") && "freed when the program ended",
+    leak.witnesses.includes("unreachable") && "nothing points to it",
+    leak.witnesses.includes("reachable") && "something still points to it, if only other lost blocks", leak.witnesses.includes("freed") && "freed when the program ended",
     leak.growth_stopped && "has stopped growing"].filter(Boolean).join(" · ");
 }
 

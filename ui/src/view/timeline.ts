@@ -202,7 +202,7 @@ export class Timeline {
       const resident = rss[index];
       this.caption.textContent = `${secondsText(time[index]!)}: ${bytesText(live[index]!)} live` +
         (resident ? `, ${bytesText(resident)} resident` : "") +
-        scopes.map((scope) => (scope.live[index] == null ? "" : ` · ${scope.name} ${bytesText(scope.live[index]!)}`)).join("");
+        scopes.map((scope) => (scope.live[index] == null ? "" : ` · ${scope.name} about ${bytesText(scope.live[index]!)}`)).join("");
       return;
     }
     this.caption.textContent = this.span ? this.tellSpan(this.span) : this.tellAll();
