@@ -113,6 +113,35 @@ class RunsAlone(ledger.Case):
         done = self.assert_same(["/usr/bin/python3", "-c", become])
         self.assertEqual(self.uncounted(done), {(privileged, "privileged"): 1})
 
+    def test_executed_while_effective_and_real_ids_differ(self):
+        """As squid's master executes its worker. What the kernel and the loader make of it is the same as for a file
+        with the bits."""
+        if os.getuid() != 0:
+            self.skipTest("needs root to become somebody else")
+        spawn = f"pid = os.posix_spawn('/bin/true', ['true'], os.environ, resetids={{}}); {STATUS}"
+        execute = "os.execv('/bin/true', ['true'])"
+        missed = {("/bin/true", "privileged"): 1}
+        os.chmod(self.dir, 0o755)
+        for become in ("os.seteuid(65534)", "os.setegid(65534)"):
+            for start, uncounted in ((execute, missed), (spawn.format(False), missed), (spawn.format(True), {})):
+                with self.subTest(become=become, start=start):
+                    done = self.assert_same(["/usr/bin/python3", "-c", f"import os, sys; {become}; {start}"])
+                    self.assertEqual(self.uncounted(done), uncounted)
+                    exes = {os.path.basename(r["process"]["exe"]) for r in done.reports}
+                    self.assertEqual("true" in exes, not uncounted, done)
+
+    def test_the_shell_of_a_command(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root to become somebody else")
+        os.chmod(self.dir, 0o755)
+        piped = "libc.popen.restype = stream = ctypes.c_void_p; print(libc.pclose(stream(libc.popen(b'exit 3', b'r'))))"
+        for start in ("print(libc.system(b'exit 3'))", piped):
+            for become, uncounted in (("0", {}), ("os.seteuid(65534)", {("/bin/sh", "privileged"): 1})):
+                with self.subTest(start=start, become=become):
+                    program = f"import ctypes, os; libc = ctypes.CDLL(None); {become}; {start}"
+                    done = self.assert_same(["/usr/bin/python3", "-c", program])
+                    self.assertEqual(self.uncounted(done), uncounted)
+
     def test_a_script_of_a_profiled_interpreter(self):
         script = self.write("script", "#!/bin/sh\nexit 3\n")
         os.chmod(script, 0o755)

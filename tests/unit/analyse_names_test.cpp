@@ -96,13 +96,19 @@ TEST(machinery, knows_wrappers_from_the_programs_own_code) {
                            "zmalloc_usable",
                            "xmallocz_gently",
                            "xmalloc_or_die",
+                           "stgMallocBytes",
+                           "av_buffer_allocz",
+                           "_nc_doalloc",
+                           "system__pool_global__allocate",
+                           "system__storage_pools__subpools__allocate_any_controlled",
                            "palloc0",
                            "MemoryContextAlloc"}) {
     EXPECT_TRUE(is_allocation_wrapper(name)) << name;
   }
-  for (const char* name : {"main", "allocate_widgets", "ns::malloc_statistics()", "parse(std::vector<int>)",
-                           "stdlike::f()", "ns::operator new_thing()", "strbuf_grow", "malloc_trim",
-                           "sqlite3MallocSize", "callocate", "core::engine::load()", "alloc::arena::grow()", ""}) {
+  for (const char* name :
+       {"main", "allocate_widgets", "ns::malloc_statistics()", "parse(std::vector<int>)", "stdlike::f()",
+        "ns::operator new_thing()", "strbuf_grow", "malloc_trim", "sqlite3MallocSize", "callocate",
+        "base_ForeignziMarshalziAlloc_mallocBytes1_info", "core::engine::load()", "alloc::arena::grow()", ""}) {
     EXPECT_FALSE(is_allocation_wrapper(name)) << name;
   }
 }

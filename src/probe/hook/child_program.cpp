@@ -35,13 +35,13 @@ class program_file {
   program_file(const program_file&) = delete;
   program_file& operator=(const program_file&) = delete;
 
-  uncounted_reason why_uncounted() const {
+  uncounted_reason why_uncounted(bool resets_ids) const {
     Elf64_Ehdr head;
     if (read(0, head) && std::memcmp(head.e_ident, ELFMAG, SELFMAG) == 0) {
       const uncounted_reason why = by_its_kind(head);
       if (why != uncounted_reason::none) return why;
     }
-    return is_privileged() ? uncounted_reason::privileged : uncounted_reason::none;
+    return is_privileged(resets_ids) ? uncounted_reason::privileged : uncounted_reason::none;
   }
 
   // The interpreter that a script names.
@@ -81,16 +81,22 @@ class program_file {
     return is_static ? uncounted_reason::static_program : uncounted_reason::none;
   }
 
-  // As the kernel decides AT_SECURE, in which the loader ignores LD_PRELOAD.
-  bool is_privileged() const {
+  // As the kernel decides AT_SECURE, in which the loader ignores LD_PRELOAD: the program's effective IDs are not the
+  // real ones, by its file's bits or by those of who executes it; or it has capabilities of its file.
+  bool is_privileged(bool resets_ids) const {
     if (!is_known_) return false;
-    const auto user = sys::call(__NR_getuid), group = sys::call(__NR_getgid);
-    const bool sets_user = (status_.st_mode & S_ISUID) != 0 && status_.st_uid != static_cast<uid_t>(user);
-    const bool sets_group =
-        (status_.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && status_.st_gid != static_cast<gid_t>(group);
-    const bool raises = user != 0 && fd_ >= 0 &&
-                        sys::call(__NR_fgetxattr, fd_, sys::word("security.capability"), std::uint64_t{0}, 0) > 0;
-    return (sets_user || sets_group || raises) && may_be_privileged();
+    const auto user = static_cast<uid_t>(sys::call(__NR_getuid));
+    const auto group = static_cast<gid_t>(sys::call(__NR_getgid));
+    auto effective_user = resets_ids ? user : static_cast<uid_t>(sys::call(__NR_geteuid));
+    auto effective_group = resets_ids ? group : static_cast<gid_t>(sys::call(__NR_getegid));
+    bool raises = false;
+    if (may_be_privileged()) {
+      if ((status_.st_mode & S_ISUID) != 0) effective_user = status_.st_uid;
+      if ((status_.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP)) effective_group = status_.st_gid;
+      raises = user != 0 && fd_ >= 0 &&
+               sys::call(__NR_fgetxattr, fd_, sys::word("security.capability"), std::uint64_t{0}, 0) > 0;
+    }
+    return effective_user != user || effective_group != group || raises;
   }
   bool may_be_privileged() const {
     struct statfs system {};
@@ -167,7 +173,7 @@ uncounted_reason why_uncounted(const child_file& file) {
   for (unsigned i = 0; i < scripts_limit; ++i) {
     const program_file program(looked_at);
     const bool is_script = program.names_interpreter(name);
-    if (!is_script) return program.why_uncounted();
+    if (!is_script) return program.why_uncounted(file.resets_ids);
     looked_at = {.folder = AT_FDCWD, .path = name};
   }
   return uncounted_reason::none;

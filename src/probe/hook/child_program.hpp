@@ -16,6 +16,7 @@ struct child_file {
   int folder = AT_FDCWD;
   const char* path = nullptr;  // nullptr: there is none
   int flags = 0;               // as for execveat, where AT_EMPTY_PATH makes the open file `folder` itself
+  bool resets_ids = false;     // the effective IDs become the real ones before: POSIX_SPAWN_RESETIDS
 };
 
 wire::uncounted_reason why_uncounted(const child_file& file);

@@ -23,10 +23,13 @@
 #include "probe/hook/environment.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/shown_environment.hpp"
+#include "probe/hook/uncounted.hpp"
 
 using namespace heapledger::probe;
 
 namespace {
+
+constexpr const char* shell_path = "/bin/sh";
 
 constinit struct {
   int (*system)(const char*);
@@ -94,7 +97,12 @@ int wait_for(pid_t child) {
   return status;
 }
 
-int run(const char* command, char* const* environment) {
+execution execution_of_shell() {
+  const environment_lock held;
+  return {child_environment(program_environment()), {.path = shell_path}};
+}
+
+int run(const char* command, char* const* environment, const execution& shell) {
   sigset_t reset, before;
   sigemptyset(&before);
   ignore_keys(reset);
@@ -109,8 +117,8 @@ int run(const char* command, char* const* environment) {
   const char* plain[] = {"sh", "-c", command, nullptr};
   const char* since_2_38[] = {"sh", "-c", "--", command, nullptr};
   pid_t child = 0;
-  const int error = real.posix_spawn(&child, "/bin/sh", nullptr, &attributes,
-                                     const_cast<char**>(libc_minor < 38 ? plain : since_2_38), environment);
+  const int error = shell.end(real.posix_spawn(&child, shell_path, nullptr, &attributes,
+                                               const_cast<char**>(libc_minor < 38 ? plain : since_2_38), environment));
   posix_spawnattr_destroy(&attributes);
 
   const bool no_child = libc_minor >= 41 && (error == EAGAIN || error == ENOMEM);
@@ -143,6 +151,8 @@ void start_commands() {
 
 HL_EXPORT int system(const char* command) {
   if (real.system == nullptr) start_commands();
+  const execution shell = execution_of_shell();
+  if (shell.runs_alone()) return real.system(command);
   if (!next_is_libc) {
     const shown_environment shown;
     return real.system(command);
@@ -154,11 +164,15 @@ HL_EXPORT int system(const char* command) {
     if (child.bytes() != 0) environment = child.build(alloca(child.bytes()));
   }
   if (environment == nullptr) return real.system(command);
-  return command != nullptr ? run(command, environment) : run("exit 0", environment) == 0;
+  return command != nullptr ? run(command, environment, shell) : run("exit 0", environment, shell) == 0;
 }
 
 HL_EXPORT FILE* popen(const char* command, const char* mode) {
   if (real.popen == nullptr) start_commands();
+  const execution shell = execution_of_shell();
+  if (shell.runs_alone()) return real.popen(command, mode);
   const shown_environment shown;
-  return real.popen(command, mode);
+  FILE* const stream = real.popen(command, mode);
+  shell.end(stream != nullptr ? 0 : -1);
+  return stream;
 }

@@ -37,6 +37,12 @@ constinit struct {
   decltype(&::posix_spawnp) pidfd_spawnp;
 } real = {};
 
+bool resets_ids(const posix_spawnattr_t* attributes) {
+  short flags = 0;
+  return attributes != nullptr && posix_spawnattr_getflags(attributes, &flags) == 0 &&
+         (flags & POSIX_SPAWN_RESETIDS) != 0;
+}
+
 }  // namespace
 
 namespace heapledger::probe {
@@ -93,26 +99,26 @@ HL_EXPORT int execveat(int folder, const char* path, char* const* arguments, cha
 }
 HL_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(executed, environment, {.path = path});
+  HL_CHILD(executed, environment, {.path = path, .resets_ids = resets_ids(attributes)});
   return executed.end(real.posix_spawn(pid, path, actions, attributes, arguments, environment));
 }
 HL_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   const searched_program found(file);
-  HL_CHILD(executed, environment, {.path = found.path()});
+  HL_CHILD(executed, environment, {.path = found.path(), .resets_ids = resets_ids(attributes)});
   return executed.end(real.posix_spawnp(pid, file, actions, attributes, arguments, environment));
 }
 
 HL_EXPORT int pidfd_spawn(int* pidfd, const char* path, const posix_spawn_file_actions_t* actions,
                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(executed, environment, {.path = path});
+  HL_CHILD(executed, environment, {.path = path, .resets_ids = resets_ids(attributes)});
   if (real.pidfd_spawn == nullptr) return executed.end(ENOSYS);  // as where the kernel cannot
   return executed.end(real.pidfd_spawn(pidfd, path, actions, attributes, arguments, environment));
 }
 HL_EXPORT int pidfd_spawnp(int* pidfd, const char* file, const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   const searched_program found(file);
-  HL_CHILD(executed, environment, {.path = found.path()});
+  HL_CHILD(executed, environment, {.path = found.path(), .resets_ids = resets_ids(attributes)});
   if (real.pidfd_spawnp == nullptr) return executed.end(ENOSYS);
   return executed.end(real.pidfd_spawnp(pidfd, file, actions, attributes, arguments, environment));
 }

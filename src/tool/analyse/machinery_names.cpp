@@ -40,15 +40,15 @@ constexpr std::array<std::string_view, 13> wrapper_words = {"malloc",   "calloc"
                                                             "memalign", "wcsdup", "asprintf"};
 
 // What may follow: PyMem_RawMalloc, g_malloc0_n, av_mallocz_array, sqlite3DbMallocRawNN, zmalloc_usable,
-// xmalloc_or_die.
-constexpr std::array<std::string_view, 31> wrapper_qualities = {
-    "aligned", "alarm",  "array",    "atomic", "checked", "die",    "fast", "finish", "flags",    "free",   "gently",
-    "hook",    "impl",   "internal", "large",  "loc",     "nofail", "raw",  "safe",   "small",    "printf", "vprintf",
-    "try",     "usable", "with",     "zero",   "or",      "f",      "n",    "z",      "unchecked"};
+// xmalloc_or_die, stgMallocBytes.
+constexpr std::array<std::string_view, 32> wrapper_qualities = {
+    "aligned", "alarm", "array",  "atomic",   "bytes", "checked", "die",    "fast", "finish", "flags",    "free",
+    "gently",  "hook",  "impl",   "internal", "large", "loc",     "nofail", "raw",  "safe",   "small",    "printf",
+    "vprintf", "try",   "usable", "with",     "zero",  "or",      "f",      "n",    "z",      "unchecked"};
 
-constexpr std::array<std::string_view, 4> wrapper_endings = {"_alloc", "_alloc0", "Alloc", "Alloc0"};
+constexpr std::array<std::string_view, 5> wrapper_endings = {"_alloc", "_alloc0", "_allocz", "Alloc", "Alloc0"};
 
-constexpr std::array<std::string_view, 16> wrapper_names = {"aligned_alloc",
+constexpr std::array<std::string_view, 19> wrapper_names = {"aligned_alloc",
                                                             "allocate",
                                                             "Allocate",
                                                             "__cxa_allocate_exception",
@@ -56,6 +56,9 @@ constexpr std::array<std::string_view, 16> wrapper_names = {"aligned_alloc",
                                                             "grow_pod",
                                                             "_obstack_newchunk",
                                                             "_obstack_begin",
+                                                            "_nc_doalloc",
+                                                            "system__pool_global__allocate",
+                                                            "system__storage_pools__subpools__allocate_any_controlled",
                                                             "_PyObject_New",
                                                             "_PyObject_NewVar",
                                                             "_PyObject_GC_New",

@@ -19,7 +19,7 @@ std::string reason_text(const std::string& reason) {
       {"sanitizer", "has a sanitizer"},
       {"other-libc", "another C library"},
       {"other-machine", "not for this machine"},
-      {"privileged", "set-user-ID, set-group-ID or capabilities"},
+      {"privileged", "set-user-ID, set-group-ID or capabilities, or started while effective and real IDs differed"},
       {"out-of-reach", "the probe, or the folder for its books, is out of reach"},
   };
   const auto* const known =
