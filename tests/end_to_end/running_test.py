@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import ledger
 from stepping import Stepping
@@ -67,6 +68,13 @@ class Running(Stepping):
         for command in (["report"], ["html"], ["export", "--format", "pprof"], ["leaks"]):
             self.assertIn(b"process 1: it is not under heapledger", self.command(*command, 1, status=125).err)
             self.assertIn(b"there is no process 999999998", self.command(*command, 999999998, status=125).err)
+
+    def test_what_has_ended(self):
+        """While nobody has waited for it."""
+        with subprocess.Popen(["true"]) as gone:
+            os.waitid(os.P_PID, gone.pid, os.WEXITED | os.WNOWAIT)
+            for command in (["report"], ["top", "--text"], ["detach"], ["leaks"]):
+                self.assertIn(f"process {gone.pid}: it has ended".encode(), self.command(*command, gone.pid, status=125).err)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,9 @@ class Users(ledger.Case):
                               env=ledger.plain_environment()) as run:
             self.assertEqual(run.stdout.readline(), "0\n")
             pid, = ledger.children_under_probe(run.pid)
+            refused = ledger.execute([*AS_NOBODY, ledger.BIN, "report", str(pid)])
+            self.assertEqual(refused.status, 125, refused)
+            self.assertIn(b"it hides its memory (PR_SET_DUMPABLE)", refused.err)
             ledger.execute([ledger.BIN, "start", str(pid)])
             run.communicate("go on\n")
         told = json.loads(ledger.execute([ledger.BIN, "leaks", "--json", self.path("p.hlp")]).out)
