@@ -66,8 +66,9 @@ std::int64_t most_mapped_bytes(const profile& p) {
 }
 
 std::size_t profile_writer::without_books() const {
-  return static_cast<std::size_t>(
-      std::count_if(refused_.begin(), refused_.end(), [this](pid_t pid) { return !counted_.contains(pid); }));
+  return static_cast<std::size_t>(std::count_if(refused_.begin(), refused_.end(), [this](pid_t pid) {
+    return !counted_.contains(pid) && !limited_.pids.contains(pid);
+  }));
 }
 
 void profile_writer::take(batch& to, const collect::process_watch& image) {

@@ -161,7 +161,7 @@ void process_watch::name_threads(profile& to) const {
   }
 }
 
-std::optional<segment_name> parse_segment_name(const std::string& file_name) {
+std::optional<segment_name> parse_segment_name(std::string_view file_name) {
   const char* const end = file_name.data() + file_name.size();
   segment_name name{};
   const auto pid = std::from_chars(file_name.data(), end, name.pid);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tool/collect/memory_map.hpp"
@@ -89,6 +90,6 @@ struct segment_name {
   pid_t pid;
   std::uint32_t serial;
 };
-std::optional<segment_name> parse_segment_name(const std::string& file_name);  // <pid>-<serial>.hls
+std::optional<segment_name> parse_segment_name(std::string_view file_name);  // <pid>-<serial>.hls
 
 }  // namespace heapledger::collect

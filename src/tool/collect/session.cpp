@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tool/collect/process.hpp"
+#include "tool/collect/uncounted.hpp"
 
 namespace heapledger::collect {
 namespace {
@@ -176,6 +177,12 @@ void session::drain_inotify() {
 }
 
 void session::see_file(const std::string& name) {
+  if (auto word = take_word(directory_, name)) {
+    limited_.pids.insert(word->pid);
+    add_uncounted({{.path = std::move(word->program), .reason = std::move(word->reason), .times = 1}},
+                  limited_.programs);
+    return;
+  }
   const auto parts = parse_segment_name(name);
   if (!parts || !seen_files_.insert(name).second) return;
   images_.emplace_back(directory_ + "/" + name, parts->pid, parts->serial, options_.interval_ms != 0);
