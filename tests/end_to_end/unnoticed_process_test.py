@@ -208,6 +208,16 @@ print(os.dup(0))
                 for file in done.files:
                     os.remove(file)
 
+    def test_without_proc(self):
+        """The program needs none; the tool says what it needs."""
+        hide = ["mount -t tmpfs none /proc"]
+        if os.getuid() != 0 or ledger.execute(unshared(hide, ["true"])).status != 0:
+            self.skipTest("needs root and its own mounts")
+        refused = ledger.execute(unshared(hide, [ledger.BIN, "run", "--", "true"]))
+        self.assertEqual((refused.status, refused.out), (125, b""), refused)
+        self.assertIn(b"heapledger needs /proc", refused.err)
+        self.assert_same(unshared(hide, ["sh", "-c", "seq 5; exit 4"]), processes=3)
+
     def test_read_only_shared_memory(self):
         done = self.assert_program_as_alone(["mount -t tmpfs -o ro none /dev/shm"], ["sh", "-c", "seq 5; exit 4"])
         for r in done.reports:

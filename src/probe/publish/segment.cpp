@@ -100,7 +100,12 @@ std::uint64_t budget_bytes(limit_met& least) {
 }
 
 int open_segment_file(const char* path) {
-  if (path != nullptr) return sys::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  constexpr unsigned mode = 0600;
+  if (path != nullptr) {
+    const int fd = sys::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd >= 0 && !calls_may_be_refused) sys::call(__NR_fchmod, fd, mode);  // the umask may leave less to who reads it
+    return fd;
+  }
   return static_cast<int>(sys::call(__NR_memfd_create, sys::word("heapledger"), 1 /* MFD_CLOEXEC */));
 }
 void remove_segment_file(const char* path) {
