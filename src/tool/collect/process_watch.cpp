@@ -94,13 +94,20 @@ void process_watch::end(state how, std::uint64_t now_ns, std::optional<int> wait
   wait_status_ = wait_status;
   if (segment_) resident_bytes_ = segment_->resident_bytes();
   totals_.reset();
-  segment_.reset();
+  if (!has_no_segment()) segment_.reset();
   pidfd_.reset();
 }
 
-std::optional<profile> process_watch::collect() const {
+std::optional<segment_copy> process_watch::copy() const {
+  if (segment_ && has_no_segment()) return copy_segment(*segment_);
   if (!segment_file::is_ready(path_, links::refused)) return {};
-  const auto segment = copy_segment(segment_file(path_, links::refused));
+  return copy_segment(segment_file(path_, links::refused));
+}
+
+std::optional<profile> process_watch::collect() const {
+  const auto copied = copy();
+  if (!copied) return {};
+  const segment_copy& segment = *copied;
   auto result = to_profile(segment);
   finish_process(result, segment.header);
   name_threads(result);

@@ -48,12 +48,14 @@ class process_watch {
   void set_image_number(std::uint32_t number) { image_number_ = number; }
   // Time spent so far on what is paced by its own cost.
   std::uint64_t sorting_time_ns() const { return memory_.sorting_time_ns(); }
-  // `wait_status` as far as it is known. The segment stays on disk; descriptors are closed.
+  // `wait_status` as far as it is known. The segment stays on disk; descriptors are closed, but that of a segment which
+  // somebody has removed meanwhile (a user who cleans up, logind where the user has gone): it is still all there.
   void end(state how, std::uint64_t now_ns, std::optional<int> wait_status);
 
   // The probe takes its file away again where there is no room for it.
   bool has_no_segment() const;
   // Nothing if the segment was never made. Throws input_error for a damaged one.
+  std::optional<segment_copy> copy() const;
   std::optional<profile> collect() const;
 
  private:
