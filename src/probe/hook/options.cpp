@@ -171,7 +171,9 @@ bool segment_path(const options& from, unsigned attempt, char* path) {
     out.put('/');
     out.number(sys::getpid());
     out.put('-');
-    out.number(attempt);
+    // A process may execute any number of programs, and its pid come again when the files of the first are gone: later
+    // names are higher ones.
+    out.number(sys::clock_ns(sys::clock_monotonic) + attempt);
     out.put(".hls");
     return out.finish();
   }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "tool/analyse/seen_peak.hpp"
@@ -157,14 +158,16 @@ void profile_writer::write_early(std::list<collect::process_watch> images) {
   finish_early();
   keep_name_for_root();
   early_ = std::move(images);
-  std::vector<batch> batches(1);
+  const auto batches = std::make_shared<std::vector<batch>>(1);
   for (const auto& image : early_) {
-    take(batches.back(), image);
-    if (batches.back().size > batch_limit) batches.emplace_back();
+    take(batches->back(), image);
+    if (batches->back().size > batch_limit) batches->emplace_back();
   }
-  early_work_ = std::async(std::launch::async, [this, batches = std::move(batches)]() mutable {
-    for (auto& each : batches) write_batch(each, {});
-  });
+  // Copied, not moved: where no thread is to be had, the library makes of it what finish_early carries out.
+  const auto work = [this, batches] {
+    for (auto& each : *batches) write_batch(each, {});
+  };
+  early_work_ = std::async(std::launch::async | std::launch::deferred, work);
 }
 
 bool profile_writer::is_busy() const {

@@ -24,7 +24,7 @@ constexpr std::uint64_t names_cost_share = 500;
 
 }  // namespace
 
-process_watch::process_watch(std::string segment_path, pid_t pid, std::uint32_t serial, bool has_timeline)
+process_watch::process_watch(std::string segment_path, pid_t pid, std::uint64_t serial, bool has_timeline)
     : path_(std::move(segment_path)), pid_(pid), serial_(serial), has_timeline_(has_timeline), pidfd_(open_pidfd(pid)) {
   try_open();
 }

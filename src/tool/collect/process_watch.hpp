@@ -27,12 +27,12 @@ class process_watch {
   enum class state { running, ended, replaced };  // replaced: the process went on as another image
 
   // The file name must be one of `parse_segment_name`.
-  process_watch(std::string segment_path, pid_t pid, std::uint32_t serial, bool has_timeline);
+  process_watch(std::string segment_path, pid_t pid, std::uint64_t serial, bool has_timeline);
 
   const std::string& segment_path() const { return path_; }
   // Ours of it. The one in the file's name until the segment is open; 0 if it has pids of its own and was gone by then.
   pid_t pid() const { return pid_; }
-  std::uint32_t serial() const { return serial_; }
+  std::uint64_t serial() const { return serial_; }  // of one process, later images have higher ones
   const unique_fd& pidfd() const { return pidfd_; }
   state now() const { return state_; }
   std::uint64_t resident_bytes() const { return resident_bytes_; }  // of the segment, as of the end
@@ -66,7 +66,7 @@ class process_watch {
 
   std::string path_;
   pid_t pid_;
-  std::uint32_t serial_;
+  std::uint64_t serial_;
   std::uint32_t image_number_ = 0;
   bool has_timeline_;
   unique_fd pidfd_;
@@ -90,7 +90,7 @@ class process_watch {
 
 struct segment_name {
   pid_t pid;
-  std::uint32_t serial;
+  std::uint64_t serial;
 };
 std::optional<segment_name> parse_segment_name(std::string_view file_name);  // <pid>-<serial>.hls
 
