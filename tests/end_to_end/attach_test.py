@@ -199,12 +199,17 @@ class Programs(Attached):
         tool.kill()
         self.finish(tool)
         self.allocate(process, 4)
+        self.write("taken.hlp", "mine")
+        refused = self.detach(process, "-o", "taken.hlp")
+        self.assertEqual((refused.status, refused.err), (125, b"heapledger: taken.hlp: exists already; use -f to overwrite "
+                                                              b"it, or another name with -o\n"), refused)
+        self.allocate(process, 1)
         done = self.detach(process, "-o", "late.hlp")
         self.assertEqual(done.status, 0, done)
         self.assertIn(b"wrote late.hlp; next: heapledger report late.hlp", done.err)
-        self.assert_counted(7, "late.hlp")
+        self.assert_counted(8, "late.hlp")
         self.assert_nothing_stays(tool.pid)
-        self.assert_goes_on(process, 7)
+        self.assert_goes_on(process, 8)
 
     def test_options(self):
         process = self.program()

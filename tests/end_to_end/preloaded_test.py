@@ -61,6 +61,26 @@ class Preloaded(ledger.Case):
         self.assertEqual((done.status, done.out, done.err), (0, b"out", b""))
         self.assertEqual(sorted(os.listdir("/dev")), devices)
 
+    def test_values_that_mean_nothing(self):
+        """Each is said once, whatever the program starts, and the rest is heeded."""
+        def preloaded(value, command):
+            return ledger.execute(command, env={"LD_PRELOAD": ledger.PROBE, "HEAPLEDGER_OUTPUT": self.dir, **value})
+
+        for name, text, wanted in (("STACKS", "dwarff", "dwarf, jit, fp or off"), ("SNAPSHOT_SIGNAL", "HUP", "USR1 or USR2"),
+                                   ("DEPTH", "8k", "a whole number from 0 to 4294967295"), ("DEPTH", "99999999999", "a whole"),
+                                   ("LIFETIMES", "perhaps\n", "yes or no"), ("NO_FOLLOW", "2", "yes or no")):
+            with self.subTest(name=name, text=text):
+                done = preloaded({f"HEAPLEDGER_{name}": text}, ["sh", "-c", "seq 1; seq 2; exit 3"])
+                self.assertEqual((done.status, done.out), (3, b"1\n1\n2\n"))
+                line, = done.err.decode().splitlines()
+                shown = text.replace("\n", "?")
+                self.assertTrue(line.startswith(f"heapledger: HEAPLEDGER_{name}: '{shown}' is not {wanted}"), line)
+        for text, follows in (("no", True), ("0", True), ("yes", False), ("1", False)):
+            shutil.rmtree(self.dir)
+            os.mkdir(self.dir)
+            done = preloaded({"HEAPLEDGER_NO_FOLLOW": text}, ["sh", "-c", "seq 1; exit 3"])
+            self.assertEqual((done.status, done.err, len(os.listdir(self.dir))), (3, b"", 2 if follows else 1), text)
+
 
 if __name__ == "__main__":
     ledger.main()

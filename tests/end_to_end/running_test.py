@@ -1,10 +1,23 @@
 """Profiles of a program that runs, by its pid: what it knows at that moment, in every command that reads one."""
 
+import contextlib
 import json
 import os
+import shutil
+import subprocess
+import time
 
 import ledger
 from stepping import Stepping
+
+
+def has_open(pid, file):
+    folder = f"/proc/{pid}/fd"
+    for fd in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            if os.readlink(os.path.join(folder, fd)) == file:
+                return True
+    return False
 
 
 class Running(Stepping):
@@ -63,10 +76,31 @@ class Running(Stepping):
         self.assertEqual(done.status, 0, done)
         self.assertEqual(os.listdir(folder), [f"heapledger.markers.{pid}.html"])
 
+    def test_books_that_somebody_removes(self):
+        """Who cleans up, or logind when the user has gone: the tool has them open."""
+        process, file = self.start("steps")
+        pid = self.program_of(process)
+        segment, = [p["segment"] for p in json.loads(self.command("ps", "--json").out)["programs"] if p["pid"] == pid]
+        while not has_open(process.pid, segment):
+            time.sleep(0.005)  # only spares the processor
+        shutil.rmtree(os.path.dirname(segment))
+        self.step(process)
+        self.end(process)
+        r = ledger.report(file)
+        self.assertEqual((r["totals"]["live_bytes"], r["process"]["ended"]), (6400 + 25600, "exited"))
+        self.assert_sums(r)
+
     def test_what_is_no_program(self):
         for command in (["report"], ["html"], ["export", "--format", "pprof"], ["leaks"]):
             self.assertIn(b"process 1: it is not under heapledger", self.command(*command, 1, status=125).err)
             self.assertIn(b"there is no process 999999998", self.command(*command, 999999998, status=125).err)
+
+    def test_what_has_ended(self):
+        """While nobody has waited for it."""
+        with subprocess.Popen(["true"]) as gone:
+            os.waitid(os.P_PID, gone.pid, os.WEXITED | os.WNOWAIT)
+            for command in (["report"], ["top", "--text"], ["detach"], ["leaks"]):
+                self.assertIn(f"process {gone.pid}: it has ended".encode(), self.command(*command, gone.pid, status=125).err)
 
 
 if __name__ == "__main__":

@@ -208,6 +208,16 @@ print(os.dup(0))
                 for file in done.files:
                     os.remove(file)
 
+    def test_without_proc(self):
+        """The program needs none; the tool says what it needs."""
+        hide = ["mount -t tmpfs none /proc"]
+        if os.getuid() != 0 or ledger.execute(unshared(hide, ["true"])).status != 0:
+            self.skipTest("needs root and its own mounts")
+        refused = ledger.execute(unshared(hide, [ledger.BIN, "run", "--", "true"]))
+        self.assertEqual((refused.status, refused.out), (125, b""), refused)
+        self.assertIn(b"heapledger needs /proc", refused.err)
+        self.assert_same(unshared(hide, ["sh", "-c", "seq 5; exit 4"]), processes=3)
+
     def test_read_only_shared_memory(self):
         done = self.assert_program_as_alone(["mount -t tmpfs -o ro none /dev/shm"], ["sh", "-c", "seq 5; exit 4"])
         for r in done.reports:
@@ -242,6 +252,22 @@ print(os.dup(0))
         done = ledger.execute(unshared(mounts, run))
         self.assertEqual((done.status, done.out, done.err), (0, b"1\n" * count, b""), done)
         self.assertEqual(len(ledger.Profiled(done, self.dir).files), count, done)
+
+    def test_many_programs_of_one_process(self):
+        """Each has books of its own; also where they are written early, and there is no thread for that."""
+        chain = self.write("chain", "[ $1 = 0 ] && exit 3\nexec sh $0 $(($1 - 1))\n")
+        os.chmod(self.dir, 0o777)
+        run = [ledger.BIN, "run", "-q", "-o", self.path("%e.%p.hlp"), "--", "sh", chain, "130"]
+        little = unshared(["mount -t tmpfs -o size=17m none /dev/shm"],
+                          ["setpriv", "--reuid=65533", "--clear-groups", "bash", "-c", 'ulimit -u 2; exec "$@"', "bash", *run])
+        is_possible = os.getuid() == 0 and ledger.execute([*little[:-len(run)], "true"]).status == 0
+        for command in (run, little) if is_possible else (run,):
+            done = ledger.execute(command)
+            self.assertEqual((done.status, done.out, done.err), (3, b"", b""), done)
+            files = ledger.Profiled(done, self.dir).files
+            self.assertEqual(len(files), 131)
+            for file in files:
+                os.remove(file)
 
     def test_file_system_that_becomes_full(self):
         """Whatever the probe wants at that moment: its tables grow by elements that no page is a multiple of."""

@@ -45,6 +45,15 @@ class Users(ledger.Case):
         self.assertEqual((done.status, done.out), (0, b""), done)
         self.assertEqual(len(ledger.Profiled(done, self.dir).of("find")), 1, "profiled, so there was a session to find")
 
+    def test_umask_that_leaves_nothing(self):
+        """To the tool, which is not root here and reads what the program has made."""
+        os.chmod(self.dir, 0o777)
+        run = [*AS_NOBODY, "sh", "-c", 'umask 777; exec "$0" run -q -o "$1" -- sh -c "umask; seq 1; exit 3"',
+               ledger.BIN, self.path("%e.%p.hlp")]
+        done = ledger.Profiled(ledger.execute(run), self.dir)
+        self.assertEqual((done.status, done.out, done.err), (3, b"0777\n1\n", b""), done)
+        self.assertEqual(len(done.of("seq")), 1, done.files)
+
     def test_leaks_of_a_program_that_hides_its_memory(self):
         """As ssh-agent does: only root may look, and that is said."""
         os.chmod(self.dir, 0o777)
@@ -54,6 +63,9 @@ class Users(ledger.Case):
                               env=ledger.plain_environment()) as run:
             self.assertEqual(run.stdout.readline(), "0\n")
             pid, = ledger.children_under_probe(run.pid)
+            refused = ledger.execute([*AS_NOBODY, ledger.BIN, "report", str(pid)])
+            self.assertEqual(refused.status, 125, refused)
+            self.assertIn(b"it hides its memory (PR_SET_DUMPABLE)", refused.err)
             ledger.execute([ledger.BIN, "start", str(pid)])
             run.communicate("go on\n")
         told = json.loads(ledger.execute([ledger.BIN, "leaks", "--json", self.path("p.hlp")]).out)

@@ -127,6 +127,7 @@ TEST_F(output_test, finds_out_beforehand) {
   EXPECT_THROW(output_names(in_folder("nofolder/x.hlp"), false).check(process(0, true)), input_error);
   EXPECT_THROW(output_names(in_folder("nofolder/"), false), input_error);
   EXPECT_THROW(output_names(in_folder("taken.hlp/x"), false).check(process(0, true)), input_error);
+  EXPECT_THROW(output_names(in_folder(std::string(300, 'x')), true).check(process(0, true)), input_error);
   EXPECT_THROW(output_names("/proc/x.hlp", false).check(process(0, true)), input_error);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // it leaves nothing behind
   std::filesystem::create_symlink("taken.hlp", in_folder("link.hlp"));

@@ -21,6 +21,7 @@
 #include "probe/base/attributes.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/hook/environment.hpp"
+#include "probe/hook/environment_room.hpp"
 #include "probe/hook/next.hpp"
 #include "probe/hook/shown_environment.hpp"
 #include "probe/hook/uncounted.hpp"
@@ -158,10 +159,14 @@ HL_EXPORT int system(const char* command) {
     return real.system(command);
   }
   char* const* environment = nullptr;
+  environment_room own;
   {
     const environment_lock held;
     const child_environment child(program_environment());
-    if (child.bytes() != 0) environment = child.build(alloca(child.bytes()));
+    if (child.bytes() != 0) {
+      void* const room = own.take(child.bytes());
+      environment = child.build(room != nullptr ? room : alloca(child.bytes()));
+    }
   }
   if (environment == nullptr) return real.system(command);
   return command != nullptr ? run(command, environment, shell) : run("exit 0", environment, shell) == 0;

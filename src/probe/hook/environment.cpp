@@ -10,6 +10,7 @@
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/environment_text.hpp"
 #include "probe/hook/initial_stack.hpp"
+#include "probe/hook/option_values.hpp"
 #include "probe/hook/preload_list.hpp"
 
 namespace heapledger::probe {
@@ -122,6 +123,7 @@ struct taking_out {
 
  private:
   void hide(char* entry) {
+    if (is_refused(entry)) return;
     char* copy = keep(entry);
     copied = copied && copy != nullptr;
     if (hidden_count < name_count) hidden[hidden_count++] = copy != nullptr ? copy : entry;

@@ -10,6 +10,7 @@
 
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/initial_stack.hpp"
+#include "probe/hook/option_values.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -27,11 +28,6 @@ const char* variable(const char* name) {
   for (char** entry = initial_environment(); *entry != nullptr; ++entry)
     if (std::strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
   return nullptr;
-}
-
-bool is_set(const char* name) {
-  const char* value = variable(name);
-  return value != nullptr && *value != 0 && std::strcmp(value, "0") != 0;
 }
 
 bool glob(const char* pattern, const char* end, const char* text) {
@@ -137,21 +133,15 @@ void put_host(writer& out) {
 void read_options(options& out) {
   read_program(out);
   read_place(out);
-  if (const char* stacks = variable("HEAPLEDGER_STACKS"); stacks != nullptr) {
-    if (std::strcmp(stacks, "fp") == 0) out.stacks = wire::stacks_mode::frame_pointer;
-    if (std::strcmp(stacks, "off") == 0) out.stacks = wire::stacks_mode::off;
-    if (std::strcmp(stacks, "jit") == 0) out.stacks = wire::stacks_mode::jit;
-  }
-  if (const char* depth = variable("HEAPLEDGER_DEPTH"); depth != nullptr)
-    for (; *depth >= '0' && *depth <= '9' && out.depth_limit < 1'000'000; ++depth)
-      out.depth_limit = out.depth_limit * 10 + static_cast<unsigned>(*depth - '0');
-  out.follow = !is_set("HEAPLEDGER_NO_FOLLOW");
-  out.check = is_set("HEAPLEDGER_CHECK");
-  out.lifetimes = is_set("HEAPLEDGER_LIFETIMES");
-  if (const char* wanted = variable("HEAPLEDGER_SNAPSHOT_SIGNAL"); wanted != nullptr) {
-    if (std::strcmp(wanted, "USR1") == 0) out.snapshot_signal = SIGUSR1;
-    if (std::strcmp(wanted, "USR2") == 0) out.snapshot_signal = SIGUSR2;
-  }
+  const auto read = [](auto& reader, const char* name, auto& value) { reader(name, variable(name), value); };
+  bool alone = false;
+  read(read_stacks, "HEAPLEDGER_STACKS", out.stacks);
+  read(read_depth, "HEAPLEDGER_DEPTH", out.depth_limit);
+  read(read_flag, "HEAPLEDGER_NO_FOLLOW", alone);
+  read(read_flag, "HEAPLEDGER_CHECK", out.check);
+  read(read_flag, "HEAPLEDGER_LIFETIMES", out.lifetimes);
+  read(read_snapshot_signal, "HEAPLEDGER_SNAPSHOT_SIGNAL", out.snapshot_signal);
+  out.follow = !alone;
   if (const char* only = variable("HEAPLEDGER_ONLY"); only != nullptr && *only != 0)
     out.selected = matches_any(only, out.program);
 }
@@ -181,7 +171,9 @@ bool segment_path(const options& from, unsigned attempt, char* path) {
     out.put('/');
     out.number(sys::getpid());
     out.put('-');
-    out.number(attempt);
+    // A process may execute any number of programs, and its pid come again when the files of the first are gone: later
+    // names are higher ones.
+    out.number(sys::clock_ns(sys::clock_monotonic) + attempt);
     out.put(".hls");
     return out.finish();
   }

@@ -39,6 +39,7 @@
 #include "probe/hook/shown_environment.hpp"
 #include "probe/hook/thread_books.hpp"
 #include "probe/hook/uncounted.hpp"
+#include "probe/hook/without_books.hpp"
 #include "probe/pool/pools.hpp"
 #include "probe/pool/sites.hpp"
 #include "probe/publish/modules.hpp"
@@ -99,11 +100,13 @@ bool open_books(bool forked, bool in_event) {
   constexpr unsigned attempts = 64;
   if (chosen.device) wanted.path = nullptr;
   bool open = chosen.device && create_segment(wanted);
+  auto why = limit_met::none;
   for (unsigned attempt = 0; attempt < attempts && !open && !chosen.device; ++attempt) {
     if (!segment_path(chosen, attempt, path)) return false;
-    open = create_segment(wanted);
-    if (!open && sys::call(__NR_access, sys::word(path), 0) != 0) return false;  // not because it exists
+    open = create_segment(wanted, why);
+    if (!open && sys::call(__NR_access, sys::word(path), 0) != 0) break;  // not because it exists
   }
+  if (!open) leave_word(chosen, why);
   if (!open || !rules.create() || !tree.create() || !accounts.create()) return false;
   reset_cells();
   reset_errors();

@@ -5,6 +5,7 @@
 
 #include "probe/account/registry.hpp"
 #include "probe/base/syscalls.hpp"
+#include "probe/hook/environment_room.hpp"
 #include "probe/hook/generation.hpp"
 #include "probe/hook/process.hpp"
 #include "probe/scope/slots.hpp"
@@ -46,6 +47,7 @@ void on_thread_exit(void*) {
   books* own = books_of_thread();
   thread_ended = true;
   leave_books();
+  give_back_environment_room();
   if (process.generation == 0 || record_birth != state.birth) return;
   close_thread_record(thread_record);
   for (books* each = own; each != nullptr;) {
@@ -106,6 +108,13 @@ bool await_thread_ends() {
   static constinit bool awaited = false;
   if (!awaited) awaited = pthread_key_create(&exit_key, on_thread_exit) == 0;
   return awaited;
+}
+
+bool hears_of_thread_end() {
+  constexpr pthread_key_t keys_without_malloc = 32;  // of libc's, a thread has room for the values of these at once
+  if (thread_ended || !await_thread_ends()) return false;
+  if (pthread_getspecific(exit_key) != nullptr) return true;
+  return exit_key < keys_without_malloc && pthread_setspecific(exit_key, &exit_key) == 0;
 }
 
 void leave_books() {

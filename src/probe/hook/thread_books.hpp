@@ -8,6 +8,9 @@ namespace heapledger::probe {
 // So that books are given back. False: no room for one more key of thread-specific data.
 bool await_thread_ends();
 
+// Whether something is given back when this thread ends; it is asked before that is taken. No malloc.
+bool hears_of_thread_end();
+
 // The books for an event of this thread, at this stack position; nullptr: there is no room for more books.
 books* usable_books(const void* at);
 

@@ -82,7 +82,7 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted, bo
 }
 
 // A program that limits its address space or its files must find them as large as without us: we take a small part.
-std::uint64_t budget_bytes() {
+std::uint64_t budget_bytes(limit_met& least) {
   std::uint64_t budget = std::uint64_t{4} << 30;
   for (const int resource : {RLIMIT_AS, RLIMIT_FSIZE}) {
     struct {
@@ -91,14 +91,21 @@ std::uint64_t budget_bytes() {
     const bool is_file = resource == RLIMIT_FSIZE;
     if (sys::call(__NR_prlimit64, 0, resource, 0, sys::word(&limit)) == 0 && limit.soft != ~std::uint64_t{0}) {
       const std::uint64_t part = is_file ? limit.soft : std::max(limit.soft / 16, address_space_to_spare());
-      if (part < budget) budget = part;
+      if (part >= budget) continue;
+      budget = part;
+      least = is_file ? limit_met::file_size : limit_met::address_space;
     }
   }
   return budget;
 }
 
 int open_segment_file(const char* path) {
-  if (path != nullptr) return sys::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  constexpr unsigned mode = 0600;
+  if (path != nullptr) {
+    const int fd = sys::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd >= 0 && !calls_may_be_refused) sys::call(__NR_fchmod, fd, mode);  // the umask may leave less to who reads it
+    return fd;
+  }
   return static_cast<int>(sys::call(__NR_memfd_create, sys::word("heapledger"), 1 /* MFD_CLOEXEC */));
 }
 void remove_segment_file(const char* path) {
@@ -264,18 +271,28 @@ constinit wire::segment_header layout{};
 
 }  // namespace
 
-bool create_segment(const segment_options& options) {
+bool create_segment(const segment_options& options, limit_met& why) {
   capacities wanted;
-  const std::uint64_t budget = budget_bytes();
+  auto least = limit_met::none;
+  const std::uint64_t budget = budget_bytes(least);
   std::uint64_t bytes = lay_out(layout, wanted, options.lifetimes);
   while (bytes > budget && wanted.halve()) bytes = lay_out(layout, wanted, options.lifetimes);
-  if (bytes > budget) return false;
+  if (bytes > budget) {
+    why = least;
+    return false;
+  }
 
   const int fd = open_segment_file(options.path);
-  if (fd < 0) return false;
+  if (fd < 0) {
+    why = fd == -23 /* ENFILE */ || fd == -24 /* EMFILE */ ? limit_met::descriptors : limit_met::none;
+    return false;
+  }
   char* base = nullptr;
-  if (sys::ftruncate(fd, bytes) == 0 && sys::fallocate(fd, 0, wire::header_bytes) != -28 /* ENOSPC */)
+  why = limit_met::none;
+  if (sys::ftruncate(fd, bytes) == 0 && sys::fallocate(fd, 0, wire::header_bytes) != -28 /* ENOSPC */) {
     base = static_cast<char*>(map_below_gap(bytes, fd));
+    if (base == nullptr) why = limit_met::address_space;
+  }
   sys::close(fd);
   if (base == nullptr) {
     remove_segment_file(options.path);

@@ -64,8 +64,15 @@ struct segment_view {
 
 HL_INTERNAL extern segment_view segment;
 
+// A limit of the process's that leaves it without books.
+enum class limit_met : std::uint8_t { none, descriptors, address_space, file_size };
+
 // Creates the file (it must not exist), maps it and fills the header. False leaves nothing behind.
-bool create_segment(const segment_options& options);
+bool create_segment(const segment_options& options, limit_met& why);
+inline bool create_segment(const segment_options& options) {
+  auto why = limit_met::none;
+  return create_segment(options, why);
+}
 
 void drop_segment();
 // In a forked child, before it creates its own. The parent's is not written any more; but its addresses stay, for this

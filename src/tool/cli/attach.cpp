@@ -125,6 +125,7 @@ class attached {
   int write(collect::session& session, profile_writer& writer, collect::session_directory& directory,
             const attach_mark& mark, const std::string& still_counting, const interruptible& while_writing) {
     progress_line progress(!options_.quiet);
+    writer.know_limited(session.limited());
     writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
     progress.clear();
     while_writing.end();
@@ -133,6 +134,7 @@ class attached {
     for (const auto& failed : writer.failed()) mark.say(failed.why);
     if (!options_.quiet) {
       say_own_allocators(writer.written(), {});
+      say_uncounted(writer.limited().programs);
       say_lost_stacks(writer.written(), directory.path());
       say_written(writer.written());
     }

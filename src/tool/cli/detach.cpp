@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <exception>
 
 #include "tool/cli/attach_calls.hpp"
@@ -38,8 +39,16 @@ int detach_through_watcher(const detach_options& options, const std::string& dir
   return exit_failure;
 }
 
-int detach_alone(const detach_options& options, pid_t pid, const std::string& directory) {
+int detach_alone(const detach_options& options, const collect::running_program& program, const std::string& directory) {
+  const auto pid = program.pid;
   collect::output_names names(options.output, options.force);
+  names.check({.pid = static_cast<std::uint32_t>(pid),
+               .program = program.exe,
+               .host = collect::host_name(),
+               .start_s = std::time(nullptr),
+               .is_root = true,
+               .image = 0},
+              program.exe);
   collect::session_options without_timeline;
   without_timeline.interval_ms = 0;
   collect::session session(directory, std::move(without_timeline));
@@ -69,9 +78,7 @@ int detach(const detach_options& options) {
   try {
     const auto pid = static_cast<pid_t>(std::stoi(options.pid));
     const auto program = collect::find_program(pid);
-    if (!program)
-      throw input_error(fmt::format("process {}", pid), "it is not under heapledger, or not yours to look at",
-                        "heapledger ps lists those that are");
+    if (!program) collect::refuse_process(pid);
     const auto directory = program->segment.substr(0, program->segment.rfind('/'));
     const auto watcher = find_watcher(directory);
     const collect::segment_file segment(program->segment, collect::links::refused);
@@ -82,7 +89,7 @@ int detach(const detach_options& options) {
                         "it was started under heapledger, and is profiled up to its end",
                         fmt::format("heapledger snapshot {} keeps what it holds now", pid));
     return watcher.state == attach_watcher::there ? detach_through_watcher(options, directory, watcher)
-                                                  : detach_alone(options, pid, directory);
+                                                  : detach_alone(options, *program, directory);
   } catch (const std::exception& error) {
     say(error.what());
     return exit_failure;

@@ -87,7 +87,9 @@ collect::output_subject expected_root(const run_options& options, const program_
 }
 
 void say_no_profile(const run_options& options, const profile_writer& writer, int wait_status) {
-  if (!writer.written().empty() || !writer.failed().empty() || writer.without_books() != 0) return;
+  if (!writer.written().empty() || !writer.failed().empty() || writer.without_books() != 0 ||
+      !writer.limited().programs.empty())
+    return;
   if (!options.only.empty()) {
     const auto typed = options.command[0].substr(options.command[0].rfind('/') + 1);
     const auto found = real_path(check_program(options.command[0]).path);
@@ -107,6 +109,7 @@ int finish(const run_options& options, collect::session_directory& directory, co
       say(fmt::format("left out {} short lives of children between fork and exec", writer.left_out()));
     say_own_allocators(writer.written(), real_path(check_program(options.command[0]).path));
     say_uncounted(writer.uncounted(), options.only);
+    say_uncounted(writer.limited().programs);
     say_silent(silent);
     say_lost_stacks(writer.written(), directory.path());
     say_written(writer.written());
@@ -127,6 +130,7 @@ int watch_and_write(const run_options& options, pid_t root, collect::session& se
   directory.keep(true);
   try {
     const int status = session.watch(root, signals);
+    writer.know_limited(session.limited());
     const interruptible while_writing(directory.path());
     signals.release();
     std::vector<collect::silent_process> silent;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "tool/analyse/seen_peak.hpp"
@@ -66,8 +67,9 @@ std::int64_t most_mapped_bytes(const profile& p) {
 }
 
 std::size_t profile_writer::without_books() const {
-  return static_cast<std::size_t>(
-      std::count_if(refused_.begin(), refused_.end(), [this](pid_t pid) { return !counted_.contains(pid); }));
+  return static_cast<std::size_t>(std::count_if(refused_.begin(), refused_.end(), [this](pid_t pid) {
+    return !counted_.contains(pid) && !limited_.pids.contains(pid);
+  }));
 }
 
 void profile_writer::take(batch& to, const collect::process_watch& image) {
@@ -156,14 +158,16 @@ void profile_writer::write_early(std::list<collect::process_watch> images) {
   finish_early();
   keep_name_for_root();
   early_ = std::move(images);
-  std::vector<batch> batches(1);
+  const auto batches = std::make_shared<std::vector<batch>>(1);
   for (const auto& image : early_) {
-    take(batches.back(), image);
-    if (batches.back().size > batch_limit) batches.emplace_back();
+    take(batches->back(), image);
+    if (batches->back().size > batch_limit) batches->emplace_back();
   }
-  early_work_ = std::async(std::launch::async, [this, batches = std::move(batches)]() mutable {
-    for (auto& each : batches) write_batch(each, {});
-  });
+  // Copied, not moved: where no thread is to be had, the library makes of it what finish_early carries out.
+  const auto work = [this, batches] {
+    for (auto& each : *batches) write_batch(each, {});
+  };
+  early_work_ = std::async(std::launch::async | std::launch::deferred, work);
 }
 
 bool profile_writer::is_busy() const {

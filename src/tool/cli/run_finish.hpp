@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "tool/collect/left_word.hpp"
 #include "tool/collect/output.hpp"
 #include "tool/collect/process_watch.hpp"
 #include "tool/profile/profile.hpp"
@@ -69,6 +70,10 @@ class profile_writer {
   using progress_function = std::function<void(std::size_t done, std::size_t total)>;
   void write_all(const std::list<collect::process_watch>& images, const progress_function& progress);
 
+  // Those that limits of their own kept from having books: they lack no room.
+  void know_limited(const collect::limited_processes& those) { limited_ = those; }
+  const collect::limited_processes& limited() const { return limited_; }
+
   const std::vector<written_profile>& written() const { return written_; }
   const std::vector<failed_profile>& failed() const { return failed_; }
   std::size_t left_out() const { return left_out_; }  // images that hold nothing worth a file
@@ -100,6 +105,7 @@ class profile_writer {
   std::vector<failed_profile> failed_;
   std::size_t left_out_ = 0;
   std::vector<uncounted_info> uncounted_;
+  collect::limited_processes limited_;
   std::set<pid_t> counted_;
   std::set<pid_t> refused_;  // a child between fork and exec may be, and go on as a program that is not
   std::list<collect::process_watch> early_;

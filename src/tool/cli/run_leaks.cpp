@@ -121,8 +121,7 @@ leak_info run_leak_watch::found_at_end(const watched& here, const collect::proce
       here.watch->look_at_end();
   }
   auto info = here.watch->found();
-  const collect::segment_file file(image.segment_path(), collect::links::refused);
-  name_by_stacks(info, collect::copy_segment(file), of);
+  if (const auto segment = image.copy()) name_by_stacks(info, *segment, of);
   return info;
 }
 

@@ -176,9 +176,12 @@ void say_lost_stacks(const std::vector<written_profile>& written, const std::str
 
 void say_without_books(std::size_t processes, const std::string& session_directory) {
   if (processes == 0) return;
+  const auto number = processes == 1 ? std::string("one process") : fmt::format("{} processes", processes);
+  if (::access(session_directory.c_str(), F_OK) != 0)
+    return say(
+        fmt::format("not counted: {}, whose books were in {}, which somebody has removed", number, session_directory));
   const bool is_in_shm = session_directory.starts_with("/dev/shm/");
-  say(fmt::format("not counted: {}, for want of room in {}; {}, or count fewer programs with --only",
-                  processes == 1 ? "one process" : fmt::format("{} processes", processes),
+  say(fmt::format("not counted: {}, for want of room in {}; {}, or count fewer programs with --only", number,
                   is_in_shm ? "/dev/shm" : session_directory, how_to_make_room(session_directory)));
 }
 

@@ -25,7 +25,7 @@ void say_written(std::vector<written_profile> written);
 // Of programs other than `known`, whose path it is: those whose own allocations could not be seen.
 void say_own_allocators(const std::vector<written_profile>& written, const std::string& known);
 // Programs that ran without the probe; with `only`, those whose names match.
-void say_uncounted(const std::vector<uncounted_info>& programs, const std::vector<std::string>& only);
+void say_uncounted(const std::vector<uncounted_info>& programs, const std::vector<std::string>& only = {});
 // Why a program that was started left no books, after its wait status.
 std::string no_probe_text(const std::string& program, int wait_status);
 // Processes that are missing from what was written: also where nothing else is said.

@@ -62,8 +62,9 @@ std::vector<std::string> environment_for(const probe_settings& settings, const c
 std::string find_probe() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw input_error("/proc/self/exe", error.message(), "heapledger needs /proc: mount -t proc proc /proc");
   const auto probe = self.parent_path().parent_path() / "lib/heapledger/libheapledger.so";
-  if (error || ::access(probe.c_str(), R_OK) != 0)
+  if (::access(probe.c_str(), R_OK) != 0)
     throw input_error(probe.string(), "the probe cannot be read", "install heapledger with its lib/heapledger");
   return probe.string();
 }

@@ -118,6 +118,9 @@ void output_names::check(const output_subject& expected, const std::string& prog
   const auto name = expand(pattern_, expected);
   const auto folder = folder_of(name);
   if (!is_directory(folder)) throw input_error(folder, "no such folder for the profile", "create it, or use -o FILE");
+  struct stat status {};
+  if (::lstat(name.c_str(), &status) != 0 && errno == ENAMETOOLONG)
+    throw input_error(name, "the name is too long", "choose a shorter one with -o");
 
   if (pattern_.find("%p") == std::string::npos) {
     const auto target = find_output(name).kind;

@@ -24,7 +24,7 @@ constexpr std::uint64_t names_cost_share = 500;
 
 }  // namespace
 
-process_watch::process_watch(std::string segment_path, pid_t pid, std::uint32_t serial, bool has_timeline)
+process_watch::process_watch(std::string segment_path, pid_t pid, std::uint64_t serial, bool has_timeline)
     : path_(std::move(segment_path)), pid_(pid), serial_(serial), has_timeline_(has_timeline), pidfd_(open_pidfd(pid)) {
   try_open();
 }
@@ -94,13 +94,20 @@ void process_watch::end(state how, std::uint64_t now_ns, std::optional<int> wait
   wait_status_ = wait_status;
   if (segment_) resident_bytes_ = segment_->resident_bytes();
   totals_.reset();
-  segment_.reset();
+  if (!has_no_segment()) segment_.reset();
   pidfd_.reset();
 }
 
-std::optional<profile> process_watch::collect() const {
+std::optional<segment_copy> process_watch::copy() const {
+  if (segment_ && has_no_segment()) return copy_segment(*segment_);
   if (!segment_file::is_ready(path_, links::refused)) return {};
-  const auto segment = copy_segment(segment_file(path_, links::refused));
+  return copy_segment(segment_file(path_, links::refused));
+}
+
+std::optional<profile> process_watch::collect() const {
+  const auto copied = copy();
+  if (!copied) return {};
+  const segment_copy& segment = *copied;
   auto result = to_profile(segment);
   finish_process(result, segment.header);
   name_threads(result);
@@ -161,7 +168,7 @@ void process_watch::name_threads(profile& to) const {
   }
 }
 
-std::optional<segment_name> parse_segment_name(const std::string& file_name) {
+std::optional<segment_name> parse_segment_name(std::string_view file_name) {
   const char* const end = file_name.data() + file_name.size();
   segment_name name{};
   const auto pid = std::from_chars(file_name.data(), end, name.pid);

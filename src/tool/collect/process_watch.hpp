@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tool/collect/memory_map.hpp"
@@ -26,12 +27,12 @@ class process_watch {
   enum class state { running, ended, replaced };  // replaced: the process went on as another image
 
   // The file name must be one of `parse_segment_name`.
-  process_watch(std::string segment_path, pid_t pid, std::uint32_t serial, bool has_timeline);
+  process_watch(std::string segment_path, pid_t pid, std::uint64_t serial, bool has_timeline);
 
   const std::string& segment_path() const { return path_; }
   // Ours of it. The one in the file's name until the segment is open; 0 if it has pids of its own and was gone by then.
   pid_t pid() const { return pid_; }
-  std::uint32_t serial() const { return serial_; }
+  std::uint64_t serial() const { return serial_; }  // of one process, later images have higher ones
   const unique_fd& pidfd() const { return pidfd_; }
   state now() const { return state_; }
   std::uint64_t resident_bytes() const { return resident_bytes_; }  // of the segment, as of the end
@@ -47,12 +48,14 @@ class process_watch {
   void set_image_number(std::uint32_t number) { image_number_ = number; }
   // Time spent so far on what is paced by its own cost.
   std::uint64_t sorting_time_ns() const { return memory_.sorting_time_ns(); }
-  // `wait_status` as far as it is known. The segment stays on disk; descriptors are closed.
+  // `wait_status` as far as it is known. The segment stays on disk; descriptors are closed, but that of a segment which
+  // somebody has removed meanwhile (a user who cleans up, logind where the user has gone): it is still all there.
   void end(state how, std::uint64_t now_ns, std::optional<int> wait_status);
 
   // The probe takes its file away again where there is no room for it.
   bool has_no_segment() const;
   // Nothing if the segment was never made. Throws input_error for a damaged one.
+  std::optional<segment_copy> copy() const;
   std::optional<profile> collect() const;
 
  private:
@@ -63,7 +66,7 @@ class process_watch {
 
   std::string path_;
   pid_t pid_;
-  std::uint32_t serial_;
+  std::uint64_t serial_;
   std::uint32_t image_number_ = 0;
   bool has_timeline_;
   unique_fd pidfd_;
@@ -87,8 +90,8 @@ class process_watch {
 
 struct segment_name {
   pid_t pid;
-  std::uint32_t serial;
+  std::uint64_t serial;
 };
-std::optional<segment_name> parse_segment_name(const std::string& file_name);  // <pid>-<serial>.hls
+std::optional<segment_name> parse_segment_name(std::string_view file_name);  // <pid>-<serial>.hls
 
 }  // namespace heapledger::collect

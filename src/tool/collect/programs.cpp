@@ -56,15 +56,6 @@ bool process_exists(pid_t pid) {
   return ::kill(pid, 0) == 0 || errno == EPERM;
 }
 
-// Says which of the two it is, and what to do.
-[[noreturn]] void refuse_process(pid_t pid) {
-  if (!process_exists(pid))
-    throw input_error(
-        fmt::format("there is no process {}; heapledger ps lists the programs that are under heapledger", pid));
-  throw input_error(fmt::format("process {}", pid), "it is not under heapledger, or not yours to look at",
-                    fmt::format("heapledger ps lists those that are; heapledger attach {} begins with it", pid));
-}
-
 }  // namespace
 
 std::optional<running_program> find_program(pid_t pid) {
@@ -97,6 +88,19 @@ running_program await_program(pid_t pid) {
     ::nanosleep(&moment, nullptr);
   }
   refuse_process(pid);
+}
+
+void refuse_process(pid_t pid) {
+  const auto name = fmt::format("process {}", pid);
+  if (!process_exists(pid))
+    throw input_error(
+        fmt::format("there is no process {}; heapledger ps lists the programs that are under heapledger", pid));
+  if (has_no_threads_left(pid)) throw input_error(name, "it has ended, and its parent has not waited for it yet");
+  if (::geteuid() != 0 && ::kill(pid, 0) == 0 && hides_memory(pid))
+    throw input_error(name, "it hides its memory (PR_SET_DUMPABLE): root may look at it",
+                      fmt::format("sudo heapledger report {}", pid));
+  throw input_error(name, "it is not under heapledger, or not yours to look at",
+                    fmt::format("heapledger ps lists those that are; heapledger attach {} begins with it", pid));
 }
 
 std::vector<running_program> find_programs() {

@@ -25,4 +25,7 @@ std::optional<running_program> find_program(pid_t pid);
 // process, or it is not under heapledger.
 running_program await_program(pid_t pid);
 
+// Where find_program found nothing. Throws input_error: what the process is instead, and what to do.
+[[noreturn]] void refuse_process(pid_t pid);
+
 }  // namespace heapledger::collect

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tool/collect/process.hpp"
+#include "tool/collect/uncounted.hpp"
 
 namespace heapledger::collect {
 namespace {
@@ -176,6 +177,12 @@ void session::drain_inotify() {
 }
 
 void session::see_file(const std::string& name) {
+  if (auto word = take_word(directory_, name)) {
+    limited_.pids.insert(word->pid);
+    add_uncounted({{.path = std::move(word->program), .reason = std::move(word->reason), .times = 1}},
+                  limited_.programs);
+    return;
+  }
   const auto parts = parse_segment_name(name);
   if (!parts || !seen_files_.insert(name).second) return;
   images_.emplace_back(directory_ + "/" + name, parts->pid, parts->serial, options_.interval_ms != 0);
@@ -189,6 +196,7 @@ void session::place_images(bool all) {
     place(*image);
     return true;
   });
+  retire_ended();  // a process may go on as one program after the other, and none of them ends
 }
 
 void session::place(process_watch& image) {
@@ -272,7 +280,8 @@ void session::retire_ended() {
   std::list<process_watch> ended;
   for (auto image = images_.begin(); image != images_.end();) {
     const auto here = image++;
-    if (here->now() != process_watch::state::running && here->pid() != root_) ended.splice(ended.end(), images_, here);
+    const bool is_root = here->pid() == root_ && here->now() == process_watch::state::ended;
+    if (here->now() != process_watch::state::running && !is_root) ended.splice(ended.end(), images_, here);
   }
   for (const auto& image : ended) held_bytes_ -= std::min(held_bytes_, image.resident_bytes());
   if (!ended.empty()) options_.retire(std::move(ended));

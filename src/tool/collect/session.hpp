@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tool/collect/launch.hpp"
+#include "tool/collect/left_word.hpp"
 #include "tool/collect/process_watch.hpp"
 #include "tool/collect/unique_fd.hpp"
 
@@ -49,6 +50,8 @@ class session {
   // The images that are not retired, in the order of their appearance.
   std::list<process_watch>& images() { return images_; }
 
+  const limited_processes& limited() const { return limited_; }
+
  private:
   // Returns when `is_done` says so.
   void go_on(held_signals& signals, const std::function<bool()>& is_done);
@@ -73,6 +76,7 @@ class session {
   std::map<pid_t, process_watch*> running_;
   std::map<pid_t, std::uint32_t> replaced_images_;
   std::set<std::string> seen_files_;
+  limited_processes limited_;
   std::uint64_t held_bytes_ = 0;
   pid_t root_ = 0;
 };

@@ -1,11 +1,15 @@
 #include "tool/live/names.hpp"
 
+#include <fmt/format.h>
+
 #include <condition_variable>
 #include <csignal>
 #include <map>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -119,7 +123,11 @@ struct symbol_names::state {
 
 symbol_names::symbol_names() : state_(std::make_shared<state>()) {
   const signals_blocked quiet;
-  std::thread([shared = state_] { shared->work(); }).detach();
+  try {
+    std::thread([shared = state_] { shared->work(); }).detach();
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(fmt::format("cannot start a thread: {} (ulimit -u)", error.code().message()));
+  }
 }
 
 symbol_names::~symbol_names() {

@@ -21,6 +21,9 @@ std::string reason_text(const std::string& reason) {
       {"other-machine", "not for this machine"},
       {"privileged", "set-user-ID, set-group-ID or capabilities, or started while effective and real IDs differed"},
       {"out-of-reach", "the probe, or the folder for its books, is out of reach"},
+      {"descriptors", "no descriptor was left for its books: ulimit -n"},
+      {"address-space", "too little address space for its books: ulimit -v"},
+      {"file-size", "its files may not be as large as its books: ulimit -f"},
   };
   const auto* const known =
       std::find_if(std::begin(texts), std::end(texts), [&](const auto& text) { return text.first == reason; });
