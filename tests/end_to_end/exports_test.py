@@ -11,7 +11,6 @@ import shutil
 import subprocess
 
 import ledger
-from terminal import Terminal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FORMATS = ("pprof", "heaptrack", "speedscope", "folded", "massif", "dhat", "csv")
@@ -331,18 +330,6 @@ class Command(Exports):
             self.assertEqual(done.err.decode(), f"heapledger: wrote {path}{said.format(f=file)}\n")
         done = ledger.execute(["sh", "-c", f"gunzip {self.path('m.gz')}; ms_print {self.path('m')}"])
         self.assertEqual((done.status, done.err), (0, b""), done)
-
-    def test_on_a_terminal_long_work_shows_how_far_it_is(self):
-        profile = self.path("a.hlp")
-        done = ledger.execute([ledger.BIN, "run", "-q", "-o", profile, "--", ledger.program("new_stacks"), "2"])
-        self.assertEqual(done.status, 0, done)
-        written = self.path("a.csv")
-        terminal = Terminal([ledger.BIN, "export", "--format", "csv", profile, "-o", written], columns=200)
-        self.addCleanup(terminal.close)
-        self.assertEqual(terminal.wait_for_end(), 0, terminal.text)
-        self.assertGreater(os.path.getsize(written), 2 << 20)
-        self.assertIn(f"heapledger: writing {written}, 1.0 MiB".encode(), terminal.raw)
-        self.assertEqual(terminal.text.split("\n")[0], f"heapledger: wrote {written}")
 
     def test_an_existing_file_stays_unless_asked(self):
         profile = self.profile(["true"]).files[0]
