@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "temporary_folder.hpp"
+#include "tool/cli/load.hpp"
 #include "tool/cli/output_file.hpp"
+#include "tool/profile/error.hpp"
 
 namespace heapledger {
 namespace {
@@ -132,6 +134,21 @@ TEST(cli, doctor_says_what_a_program_is) {
   EXPECT_EQ(missing.status, 1);
   EXPECT_NE(missing.out.find("not found"), std::string::npos) << missing.out;
   EXPECT_EQ(good.out.find('\x1b'), std::string::npos);
+}
+
+TEST(cli_load, of_many_snapshots_a_few_are_named) {
+  profile p;
+  for (std::uint32_t i = 0; i < 300; ++i) p.markers.push_back({.name = "s" + std::to_string(i), .snapshot = i});
+  p.snapshots.resize(300);
+  EXPECT_EQ(cli::snapshot_of(p, "a.hlp", "s299"), 299U);
+  try {
+    cli::snapshot_of(p, "a.hlp", "s300");
+    FAIL() << "there is none";
+  } catch (const input_error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "a.hlp: there is no snapshot 's300' in it; there are 's0', 's1', 's2', 's3', 's4', 's5', 's6', 's7', "
+              "'s8', 's9' and 290 more, up to 's299'");
+  }
 }
 
 }  // namespace

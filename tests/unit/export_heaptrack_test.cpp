@@ -7,6 +7,7 @@
 #include <map>
 
 #include "report_sample.hpp"
+#include "tool/export/format.hpp"
 #include "tool/export/heaptrack_plan.hpp"
 
 namespace heapledger::exports {
@@ -151,6 +152,27 @@ TEST(export_heaptrack, large_blocks_pass_one_by_one) {
   builder.stack({{"temporary"}}, sample::booked(60, 60 * 16, 60, 60 * 16, 0, 60));
   expect_same(builder.build());
   EXPECT_EQ(read(plan_blocks(builder.build(), UINT64_MAX)).misjudged, 0U);
+}
+
+// A stack in each of so many levels: a trace for each level, and no stack walked from its outermost frame again.
+TEST(export_heaptrack, levels_of_a_deep_recursion_are_traces_once) {
+  constexpr std::uint32_t levels = 100'000;
+  profile p;
+  p.strings = {"recurse"};
+  p.frames.push_back({0, none, 1});
+  p.locations.push_back({16, none, {0}});
+  p.nodes.emplace_back();
+  for (std::uint32_t level = 0; level < levels; ++level) {
+    p.nodes.push_back({level, 0});
+    p.stacks.push_back({level + 1, level + 1, {}, {1, 8}});
+  }
+  std::string file;
+  write_heaptrack(p, {}, [&](std::string_view text) { file += text; });
+  std::size_t traces = 0;
+  for (std::size_t at = 0; (at = file.find("\nt ", at)) != std::string::npos; ++at) ++traces;
+  EXPECT_EQ(traces, levels + 1);  // one is of no stack
+  EXPECT_NE(file.find("\nt 2 0\n"), std::string::npos);
+  EXPECT_NE(file.find("\nt 2 186a0\n"), std::string::npos);  // below the trace of the level before
 }
 
 TEST(export_heaptrack, one_block_that_was_the_peak) {

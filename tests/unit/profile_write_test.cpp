@@ -215,6 +215,16 @@ TEST_F(profile_write, what_is_not_complete_has_no_name) {
   EXPECT_EQ(folder_.names(), names{"old"});
 }
 
+TEST_F(profile_write, what_may_be_overwritten_need_not_be_there) {
+  for (const char* text : {"first", "second"}) {
+    new_file file(folder_ / "new");
+    file.write(text);
+    file.replace();
+    EXPECT_EQ(contents(folder_ / "new"), text);
+  }
+  EXPECT_EQ(folder_.names(), names{"new"});
+}
+
 TEST(input_error, is_one_line) {
   EXPECT_STREQ(input_error("a\nb\x1b[31m", "what", "do").what(), "a\\x0ab\\x1b[31m: what; do");
   EXPECT_EQ(printable("caf\xc3\xa9 \xc2\x9b\x7f\xc2"), "caf\xc3\xa9 \\x9b\\x7f\\xc2");

@@ -97,21 +97,22 @@ void drop_those_of_nothing(std::vector<std::uint32_t>& stacks, const profile& p,
 }  // namespace
 
 caller_tree build_callers(const profile& p, const site& site, machinery& machinery, const caller_options& options) {
-  std::vector<std::uint32_t> order = site.stacks;
-  std::sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
-    const std::int64_t a = value_of(p.stacks[left].count, options.by);
-    const std::int64_t b = value_of(p.stacks[right].count, options.by);
-    return a != b ? a > b : left < right;
+  // With their values, which lie far apart in memory: a site can have a million stacks.
+  std::vector<std::pair<std::int64_t, std::uint32_t>> order;
+  order.reserve(site.stacks.size());
+  for (const std::uint32_t index : site.stacks) order.emplace_back(value_of(p.stacks[index].count, options.by), index);
+  std::sort(order.begin(), order.end(), [](const auto& left, const auto& right) {
+    return left.first != right.first ? left.first > right.first : left.second < right.second;
   });
   drop_those_of_nothing(order, p, options.by);
   tree_builder builder(p, options);
   std::vector<frame_ref> left_out;
   std::vector<frame_ref> kept;
-  for (const std::uint32_t index : order) {
+  for (const auto& [value, index] : order) {
     const stack_entry& stack = p.stacks[index];
     const auto frames = expand_stack(p, stack.node, frames_read_per_stack);
     const visible_frames shown = machinery.visible(frames);
-    if (index == order.front())
+    if (index == order.front().second)
       left_out.assign(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(shown.begin));
     kept.assign(frames.begin() + static_cast<std::ptrdiff_t>(shown.begin),
                 frames.begin() + static_cast<std::ptrdiff_t>(shown.end));

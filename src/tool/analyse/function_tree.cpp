@@ -11,17 +11,15 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tool/analyse/depth_first.hpp"
 #include "tool/analyse/frames.hpp"
 #include "tool/analyse/groups.hpp"
+#include "tool/analyse/known_paths.hpp"
 #include "tool/analyse/machinery.hpp"
 #include "tool/profile/pair_index.hpp"
 
 namespace heapledger::analyse {
 namespace {
-
-std::uint64_t pair_key(std::uint32_t outer, std::uint32_t inner) {
-  return std::uint64_t{outer} << 32 | inner;
-}
 
 std::string address_name(const profile& p, const location& place) {
   if (place.module == none) return fmt::format("0x{:x}", place.address);
@@ -36,7 +34,7 @@ class tree_builder {
       : p_(p),
         machinery_(p),
         lines_of_location_(p.locations.size()),
-        known_(p.nodes.size(), none),
+        known_(std::in_place, p),
         place_index_(std::in_place, p.nodes.size()),
         node_index_(std::in_place, p.nodes.size()) {
     tree_.nodes.push_back({});
@@ -47,7 +45,7 @@ class tree_builder {
   function_tree build() {
     for (const auto& stack : p_.stacks) tree_.stack_places.push_back(place_of(stack));
     // The indices are half of the memory, and done with.
-    decltype(known_)().swap(known_);
+    known_.reset();
     place_index_.reset();
     node_index_.reset();
     order_lines();
@@ -56,30 +54,11 @@ class tree_builder {
   }
 
  private:
-  // Where a stack that begins in this scope ends. What was asked before is remembered by tree node.
   std::uint32_t place_of(const stack_entry& stack) {
-    const std::uint32_t root = scope_place(stack.scope);
-    const auto known_place = [&](std::uint32_t node) -> std::uint32_t& {
-      return root == 0 ? known_[node] : known_in_scope_.try_emplace(pair_key(root, node), none).first->second;
-    };
-    pending_.clear();
-    std::uint32_t node = stack.node;
-    std::uint32_t place = root;
-    for (; node != 0; node = p_.nodes[node].parent) {
-      if (const std::uint32_t known = known_place(node); known != none) {
-        place = known;
-        break;
-      }
-      pending_.push_back(node);
-    }
-    for (auto at = pending_.rbegin(); at != pending_.rend(); ++at) {
-      const std::uint32_t where = p_.nodes[*at].location;
-      if (where != none) {
-        for (const std::uint32_t line : lines_of(where)) place = child_place(place, line);
-      }
-      known_place(*at) = place;
-    }
-    return place;
+    return known_->follow(scope_place(stack.scope), stack.node, [&](std::uint32_t place, std::uint32_t location) {
+      for (const std::uint32_t line : lines_of(location)) place = child_place(place, line);
+      return place;
+    });
   }
 
   std::uint32_t scope_place(const std::vector<std::string>& scope) {
@@ -161,28 +140,8 @@ class tree_builder {
   }
 
   // Children in the order in which they were met: stacks are numbered by their first allocation, so both orders agree.
-  std::vector<std::uint32_t> depth_first() const {
-    const std::size_t count = tree_.nodes.size();
-    std::vector<std::uint32_t> first(count, none);
-    std::vector<std::uint32_t> next(count, none);
-    for (std::size_t i = count; i-- > 1;) {
-      next[i] = first[tree_.nodes[i].parent];
-      first[tree_.nodes[i].parent] = static_cast<std::uint32_t>(i);
-    }
-    std::vector<std::uint32_t> order;
-    std::vector<std::uint32_t> waiting = {0};
-    while (!waiting.empty()) {
-      const std::uint32_t node = waiting.back();
-      waiting.pop_back();
-      order.push_back(node);
-      if (next[node] != none) waiting.push_back(next[node]);
-      if (first[node] != none) waiting.push_back(first[node]);
-    }
-    return order;
-  }
-
   void order_nodes() {
-    const auto order = depth_first();
+    const auto order = depth_first(tree_.nodes);
     std::vector<std::uint32_t> moved(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) moved[order[i]] = static_cast<std::uint32_t>(i);
     std::vector<tree_node> nodes(order.size());
@@ -215,9 +174,7 @@ class tree_builder {
   function_tree tree_;
   std::vector<std::vector<std::uint32_t>> lines_of_location_;
   std::vector<std::uint32_t> place_nodes_;  // by place
-  std::vector<std::uint32_t> pending_;
-  std::vector<std::uint32_t> known_;                                 // by node, outside of scopes; none: not yet
-  std::unordered_map<std::uint64_t, std::uint32_t> known_in_scope_;  // by the scope's place and node
+  std::optional<known_paths> known_;        // to places
   std::map<std::vector<std::string>, std::uint32_t> scopes_;
   std::map<std::string, std::uint32_t> scope_functions_;
   std::unordered_map<std::uint64_t, std::uint32_t> function_index_;

@@ -126,7 +126,7 @@ class attached {
             const attach_mark& mark, const std::string& still_counting, const interruptible& while_writing) {
     progress_line progress(!options_.quiet);
     writer.know_limited(session.limited());
-    writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
+    writer.write_all(session.images(), &progress);
     progress.clear();
     while_writing.end();
     if (!still_counting.empty()) mark.say(still_counting);

@@ -59,7 +59,7 @@ int detach_alone(const detach_options& options, const collect::running_program& 
   profile_writer writer(names, pid);
   const interruptible while_writing(directory);
   progress_line progress(!options.quiet);
-  writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
+  writer.write_all(session.images(), &progress);
   progress.clear();
   while_writing.end();
   if (!options.quiet) say_written(writer.written());

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "tool/cli/commands.hpp"
 #include "tool/cli/load.hpp"
@@ -10,9 +11,12 @@
 #include "tool/export/format.hpp"
 #include "tool/export/gzip.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/report/units.hpp"
 
 namespace heapledger::cli {
 namespace {
+
+constexpr std::uint64_t progress_step = 1 << 20;  // bytes: deep stacks make gigabytes of some formats
 
 // What to do next, with the tool that reads it. Some of them read no compressed file.
 std::string next_step(std::string_view format, std::optional<analyse::measure> by, std::string path) {
@@ -48,7 +52,15 @@ int export_profile(const export_options& options) {
                       fmt::format("add -o FILE{}", format.file_ending));
   }
   const profile loaded = load_profile(options.file, options.debug);
-  const exports::sink to_file = [&](std::string_view bytes) { file.write(bytes); };
+  const bool named = !options.output.empty() && options.output != "-";
+  progress_line progress(named && !options.quiet);
+  std::uint64_t written = 0;
+  const exports::sink to_file = [&](std::string_view bytes) {
+    file.write(bytes);
+    const std::uint64_t before = std::exchange(written, written + bytes.size());
+    if (before / progress_step != written / progress_step)
+      progress.show(fmt::format("writing {}, {}", options.output, report::bytes_text(written)));
+  };
   const auto by = analyse::parse_measure(options.by);
   exports::notes notes;
   if (options.output.ends_with(".gz") && !format.binary) {
@@ -58,9 +70,9 @@ int export_profile(const export_options& options) {
   } else {
     notes = format.write(loaded, by, to_file);
   }
+  progress.clear();
   file.finish();
   for (const auto& note : notes) fmt::print(stderr, "heapledger: {}\n", note);
-  const bool named = !options.output.empty() && options.output != "-";
   if (named && !options.quiet) {
     const std::string next = next_step(format.name, by, options.output);
     fmt::print(stderr, "heapledger: wrote {}{}{}\n", printable(options.output), next.empty() ? "" : "; ",

@@ -9,13 +9,14 @@
 namespace heapledger::cli {
 
 void find_symbols(profile& p, const debug_options& options) {
-  symbolize_options how{.debug = {.folders = options.folders, .fetch = {}}, .progress = {}};
+  progress_line progress(true);
+  symbolize_options how{.debug = {.folders = options.folders, .fetch = {}},
+                        .progress = [&](std::size_t done, std::size_t total) { progress.show(done, total); }};
   if (!options.debuginfod) {
     symbolize(p, how);
     return;
   }
   symbols::debuginfod servers;
-  progress_line progress(true);
   how.debug.fetch = [&](const std::string& build_id, const std::string& of) {
     progress.show(fmt::format("fetching debug information of {}", of));
     return servers.fetch(build_id);

@@ -48,9 +48,16 @@ profile load_file(const std::string& path, const debug_options& debug) {
 
 std::uint32_t snapshot_of(const profile& p, const std::string& path, const std::string& name) {
   if (const auto found = analyse::find_snapshot(p, name)) return *found;
+  constexpr std::size_t names_said = 10;
   std::string known;
-  for (const auto& marker : p.markers)
-    if (marker.snapshot) known += fmt::format("{} '{}'", known.empty() ? "" : ",", report::terminal_text(marker.name));
+  std::string last;
+  std::size_t count = 0;
+  for (const auto& marker : p.markers) {
+    if (!marker.snapshot) continue;
+    last = fmt::format("'{}'", report::terminal_text(marker.name));
+    if (++count <= names_said) known += fmt::format("{} {}", known.empty() ? "" : ",", last);
+  }
+  if (count > names_said) known += fmt::format(" and {} more, up to {}", count - names_said, last);
   const bool is_mark =
       std::any_of(p.markers.begin(), p.markers.end(), [&](const auto& marker) { return marker.name == name; });
   throw input_error(path,

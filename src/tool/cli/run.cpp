@@ -136,7 +136,7 @@ int watch_and_write(const run_options& options, pid_t root, collect::session& se
     std::vector<collect::silent_process> silent;
     if (!options.quiet && options.follow) silent = collect::silent_processes(directory.path(), session.running());
     progress_line progress(!options.quiet);
-    writer.write_all(session.images(), [&](std::size_t done, std::size_t total) { progress.show(done, total); });
+    writer.write_all(session.images(), &progress);
     progress.clear();
     while_writing.end();
     return finish(options, directory, writer, silent, status);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tool/analyse/seen_peak.hpp"
+#include "tool/cli/run_messages.hpp"
 #include "tool/cli/symbolize_together.hpp"
 #include "tool/collect/outside_markers.hpp"
 #include "tool/collect/process.hpp"
@@ -93,15 +94,17 @@ void profile_writer::take(batch& to, const collect::process_watch& image) {
   }
 }
 
-void profile_writer::write_batch(batch& from, const progress_function& progress) {
+void profile_writer::write_batch(batch& from, progress_line* progress) {
   if (from.profiles.empty()) return;
   hand_over_uncounted(from.interludes, from.profiles);
   symbolize_options options;
-  options.progress = progress;
+  if (progress != nullptr) options.progress = [&](std::size_t done, std::size_t total) { progress->show(done, total); };
   symbolize_together(from.profiles, options);
   for (auto& each : from.profiles) symbols::name_generated_code(each);
   for (std::size_t i = 0; i < from.images.size(); ++i) {
     const auto& segment = from.images[i]->segment_path();
+    if (progress != nullptr && from.images.size() > 1)
+      progress->show(fmt::format("writing profile {} of {}", i + 1, from.images.size()));
     try {
       write_file(*from.images[i], from.profiles[i]);
       remove(*from.images[i]);
@@ -165,13 +168,13 @@ void profile_writer::write_early(std::list<collect::process_watch> images) {
   }
   // Copied, not moved: where no thread is to be had, the library makes of it what finish_early carries out.
   const auto work = [this, batches] {
-    for (auto& each : *batches) write_batch(each, {});
+    for (auto& each : *batches) write_batch(each, nullptr);
   };
   early_work_ = std::async(std::launch::async | std::launch::deferred, work);
 }
 
 bool profile_writer::is_busy() const {
-  return early_work_.valid() && early_work_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  return early_work_.valid() && early_work_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
 }
 
 void profile_writer::finish_early() {
@@ -179,7 +182,7 @@ void profile_writer::finish_early() {
   early_.clear();
 }
 
-void profile_writer::write_all(const std::list<collect::process_watch>& images, const progress_function& progress) {
+void profile_writer::write_all(const std::list<collect::process_watch>& images, progress_line* progress) {
   finish_early();
   batch next;
   for (const auto& image : images)

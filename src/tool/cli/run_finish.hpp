@@ -46,6 +46,8 @@ struct failed_profile {
   std::string why;
 };
 
+class progress_line;
+
 class profile_writer {
  public:
   profile_writer(collect::output_names& names, pid_t root)
@@ -65,10 +67,8 @@ class profile_writer {
   // those before.
   void write_early(std::list<collect::process_watch> images);
   bool is_busy() const;
-  // The root first, so that it gets the name that was asked for; then the others, many at a time. `progress` gets
-  // locations done and in all.
-  using progress_function = std::function<void(std::size_t done, std::size_t total)>;
-  void write_all(const std::list<collect::process_watch>& images, const progress_function& progress);
+  // The root first, so that it gets the name that was asked for; then the others, many at a time.
+  void write_all(const std::list<collect::process_watch>& images, progress_line* progress);
 
   // Those that limits of their own kept from having books: they lack no room.
   void know_limited(const collect::limited_processes& those) { limited_ = those; }
@@ -92,7 +92,7 @@ class profile_writer {
   bool is_root(const collect::process_watch& image) const;
   void keep_name_for_root();
   void take(batch& to, const collect::process_watch& image);
-  void write_batch(batch& from, const progress_function& progress);
+  void write_batch(batch& from, progress_line* progress);
   void write_file(const collect::process_watch& image, const profile& collected);
 
   collect::output_names& names_;

@@ -1,12 +1,12 @@
 #include "tool/diff/compare.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 
 #include "tool/analyse/machinery.hpp"
-#include "tool/analyse/path_hash.hpp"
 #include "tool/analyse/recursion.hpp"
 #include "tool/diff/identity.hpp"
 
@@ -79,22 +79,20 @@ class matcher {
       const std::string_view path = module == nullptr ? std::string_view() : std::string_view(module->path);
       result_.frames_.push_back({function, path, function.empty() && place == 0});
       const bool runtime = module != nullptr && analyse::is_system_runtime(module->path);
-      result_.is_start_.push_back(function.empty() ? runtime : analyse::is_start_code(function));
+      const bool is_start = function.empty() ? runtime : analyse::is_start_code(function);
+      result_.roles_.push_back(is_start           ? frame_role::start
+                               : function.empty() ? frame_role::nameless
+                                                  : frame_role::ordinary);
     }
     return found->second;
   }
 
   void add_stacks(const comparison::half& half, bool newer) {
-    std::vector<std::uint64_t> keys;
+    const auto hashes = folded_hashes(*half.source, half.first, half.frames, result_.roles_);
     for (const stack_entry& stack : half.source->stacks) {
       const auto scope = scopes_.try_emplace(stack.scope, scopes_.size()).first;
-      analyse::path_hash key;
+      analyse::path_hash key = hashes[stack.node];
       key.add(scope->second);
-      result_.expand(half, stack.node, keys);
-      for (const auto& folded : analyse::fold_recursion(keys)) {
-        key.add(keys[folded.index]);
-        key.add(folded.cycle);
-      }
       const auto [found, added] = stacks_.try_emplace(key, static_cast<std::uint32_t>(result_.stacks_.size()));
       if (added) {
         result_.stacks_.emplace_back();
@@ -121,32 +119,45 @@ comparison::comparison(const profile& before, const profile& after) {
   matcher(*this).match();
 }
 
-// Returns how many frames the stack has with those that start main and threads; `keys` end before them.
-std::size_t comparison::expand(const half& part, std::uint32_t node, std::vector<std::uint64_t>& keys) const {
-  keys.clear();
+// Without those that start main and threads, unless there are no others.
+std::vector<std::uint64_t> comparison::expand(const half& part, std::uint32_t node) const {
+  std::vector<std::uint64_t> keys;
   const profile& p = *part.source;
   for (; node != 0; node = p.nodes[node].parent) {
     const std::uint32_t location = p.nodes[node].location;
     if (location == none) continue;
     keys.insert(keys.end(), part.frames.begin() + part.first[location], part.frames.begin() + part.first[location + 1]);
   }
-  const std::size_t all = keys.size();
-  // _start of a stripped program has no name and stands outside of what is known to start it.
-  constexpr std::size_t nameless_start_frames = 2;
-  std::size_t end = all;
-  for (std::size_t nameless = 0; end > nameless;) {
-    const std::uint64_t frame = keys[end - 1 - nameless];
-    if (is_start_[frame]) {
-      end -= nameless + 1;
-      nameless = 0;
-    } else if (frames_[frame].function.empty() && nameless < nameless_start_frames) {
-      ++nameless;
-    } else {
-      break;
+  starting_frames outside;
+  for (std::size_t i = keys.size(); i-- > 0 && outside.goes_on();) outside.add(roles_[keys[i]]);
+  if (outside.count() < keys.size()) keys.resize(keys.size() - outside.count());
+  return keys;
+}
+
+std::optional<std::uint32_t> comparison::place_of(const stack_change& change, analyse::machinery& machinery) const {
+  const half& shown = half_of(change);
+  std::optional<std::uint32_t> place;
+  std::uint32_t nameless = 0;
+  for (std::uint32_t node = change.node; node != 0; node = shown.source->nodes[node].parent) {
+    const std::uint32_t location = shown.source->nodes[node].location;
+    if (location == none) continue;
+    const auto& symbols = shown.source->locations[location].symbols;
+    for (std::uint32_t i = 0; i < shown.first[location + 1] - shown.first[location]; ++i) {
+      const std::uint32_t frame = shown.frames[shown.first[location] + i];
+      if (!place) {
+        if (machinery.is_wrapper({location, symbols.empty() ? none : symbols[i], i + 1 < symbols.size()})) continue;
+        place = frame;
+      }
+      // What starts main and threads stands farther out than such a frame.
+      nameless = roles_[frame] == frame_role::nameless ? nameless + 1 : 0;
+      if (roles_[frame] == frame_role::ordinary || nameless > nameless_start_frames) return place;
     }
   }
-  if (end != 0) keys.resize(end);
-  return all;
+  const auto frames = frames_of(change);
+  if (frames.empty()) return {};
+  const auto visible = std::find_if(frames.begin(), frames.end(),
+                                    [&](const shown_frame& frame) { return !machinery.is_wrapper(frame.place); });
+  return (visible == frames.end() ? frames.front() : *visible).frame;
 }
 
 std::string_view comparison::module_of(const stack_change& change, const shown_frame& frame) const {
@@ -157,8 +168,7 @@ std::string_view comparison::module_of(const stack_change& change, const shown_f
 
 std::vector<shown_frame> comparison::frames_of(const stack_change& change) const {
   const half& shown = half_of(change);
-  std::vector<std::uint64_t> keys;
-  expand(shown, change.node, keys);
+  const std::vector<std::uint64_t> keys = expand(shown, change.node);
   const auto places = analyse::expand_stack(*shown.source, change.node, keys.size());
   std::vector<shown_frame> frames;
   for (const auto& folded : analyse::fold_recursion(keys)) {

@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tool/analyse/frames.hpp"
+#include "tool/analyse/machinery.hpp"
+#include "tool/diff/folded_path.hpp"
 #include "tool/profile/profile.hpp"
 
 namespace heapledger::diff {
@@ -56,6 +59,8 @@ class comparison {
   std::string_view module_of(const stack_change& change, const shown_frame& frame) const;
   // From the allocation outward, a recursion once, without what starts main and threads.
   std::vector<shown_frame> frames_of(const stack_change& change) const;
+  // The first of these that is not machinery, else the first: an index into frames(). Found without reading the rest.
+  std::optional<std::uint32_t> place_of(const stack_change& change, analyse::machinery& machinery) const;
 
  private:
   friend class matcher;
@@ -65,12 +70,12 @@ class comparison {
     std::vector<std::uint32_t> frames;  // indices into comparison::frames
   };
   const half& half_of(const stack_change& change) const { return change.stacks_after != 0 ? after_ : before_; }
-  std::size_t expand(const half& part, std::uint32_t node, std::vector<std::uint64_t>& keys) const;
+  std::vector<std::uint64_t> expand(const half& part, std::uint32_t node) const;
 
   half before_;
   half after_;
   std::vector<compared_frame> frames_;
-  std::vector<bool> is_start_;  // by frame
+  std::vector<frame_role> roles_;  // by frame
   std::vector<stack_change> stacks_;
   counters total_before_;
   counters total_after_;

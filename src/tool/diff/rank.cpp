@@ -46,12 +46,8 @@ std::vector<place_change> rank_places(const comparison& compared, analyse::measu
   const auto& stacks = compared.stacks();
   for (const std::uint32_t index : rank_changes(compared, by)) {
     const stack_change& change = stacks[index];
-    const auto frames = compared.frames_of(change);
     analyse::machinery& machinery = &compared.shown_in(change) == &compared.after() ? after : before;
-    const auto visible = std::find_if(frames.begin(), frames.end(),
-                                      [&](const shown_frame& frame) { return !machinery.is_wrapper(frame.place); });
-    std::optional<std::uint32_t> frame;
-    if (!frames.empty()) frame = (visible == frames.end() ? frames.front() : *visible).frame;
+    const std::optional<std::uint32_t> frame = compared.place_of(change, machinery);
     const auto [found, added] = known.try_emplace(frame ? *frame : UINT64_MAX, places.size());
     if (added) places.push_back({frame, {}, {}, {}});
     place_change& place = places[found->second];

@@ -23,8 +23,14 @@ bool looks_like_formula(std::string_view text) {
 
 std::string cell(std::string_view text) {
   std::string quoted = looks_like_formula(text) ? "\"'" : "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+  quoted.reserve(quoted.size() + text.size() + 1);
+  for (std::size_t end = 0; (end = text.find('"')) != std::string_view::npos; text.remove_prefix(end + 1)) {
+    quoted += text.substr(0, end + 1);
+    quoted += '"';
+  }
+  quoted += text;
+  quoted += '"';
+  return quoted;
 }
 
 std::string seconds(std::optional<std::int64_t> ns) {

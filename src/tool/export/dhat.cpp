@@ -1,8 +1,11 @@
 // DHAT's JSON, version 2: what dh_view.html opens. Bytes and blocks in all and at the end, and bytes at the peak, are
 // exact, and lifetimes where they were timed: else they are 0. The format also asks for what counters do not know: the
 // blocks at the peak and the most that a place ever held are bounded from below by what is known.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -33,7 +36,7 @@ std::uint64_t blocks_at_peak(const counters& count, std::uint64_t peak_bytes) {
 
 class dhat_writer {
  public:
-  dhat_writer(const profile& p, const sink& out) : p_(p), names_(p), text_(out) {}
+  dhat_writer(const profile& p, const sink& out) : p_(p), names_(p), text_(out), numbers_(p.locations.size()) {}
 
   void write() {
     const std::int64_t end = p_.process.duration_ns / microsecond_ns;
@@ -102,13 +105,23 @@ class dhat_writer {
     for (std::uint32_t node = stack.node; node != 0; node = p_.nodes[node].parent) {
       const std::uint32_t location = p_.nodes[node].location;
       if (location == none) continue;
-      for (std::uint32_t i = first_[location]; i < first_[location + 1]; ++i) {
-        text_.add("{}{}", std::exchange(separator, ","), i);
-      }
+      text_.put(std::exchange(separator, ","));
+      text_.put(numbers_of(location));
     }
     if (*separator == 0) text_.add("{}{}", std::exchange(separator, ","), no_stack_);
     for (auto scope = stack.scope.rbegin(); scope != stack.scope.rend(); ++scope) text_.add(",{}", scopes_.at(*scope));
     text_.put("]}");
+  }
+
+  // Text that is the same each time: deep stacks have hundreds of millions of frames.
+  std::string_view numbers_of(std::uint32_t location) {
+    std::string& text = numbers_[location];
+    if (text.empty()) {
+      std::vector<std::uint32_t> frames(first_[location + 1] - first_[location]);
+      std::iota(frames.begin(), frames.end(), first_[location]);
+      text = fmt::format("{}", fmt::join(frames, ","));
+    }
+    return text;
   }
 
   void write_frames() {
@@ -126,6 +139,7 @@ class dhat_writer {
   safe_names names_;
   text_out text_;
   std::vector<std::uint32_t> first_;  // by location: its innermost frame; one more at the end
+  std::vector<std::string> numbers_;  // by location
   std::uint32_t no_stack_ = 0;
   std::map<std::string, std::uint32_t> scopes_;
   std::vector<const std::string*> scope_order_;

@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "tool/analyse/known_paths.hpp"
 #include "tool/export/format.hpp"
 #include "tool/export/heaptrack_plan.hpp"
 #include "tool/export/names.hpp"
 #include "tool/export/text_out.hpp"
+#include "tool/profile/pair_index.hpp"
 #include "tool/report/units.hpp"
 
 namespace heapledger::exports {
@@ -28,7 +30,8 @@ class heaptrack_writer {
         plan_(plan_blocks(p, most_allocations)),
         string_ids_(p.strings.size(), 0),
         module_ids_(p.modules.size(), 0),
-        ip_ids_(p.locations.size(), 0) {}
+        ip_ids_(p.locations.size(), 0),
+        known_(p) {}
 
   notes write() {
     text_.add("v 10400 3\nX {}\nI {:x} 0\n", command_line(p_.process), page_bytes);
@@ -152,24 +155,21 @@ class heaptrack_writer {
 
   // A trace is an ip below another trace; 0 is below none.
   std::uint32_t trace_of(std::uint32_t parent, std::uint32_t ip) {
-    const auto [found, added] = traces_.try_emplace({parent, ip}, 0);
-    if (added) {
-      found->second = static_cast<std::uint32_t>(traces_.size());
+    const auto trace = traces_.find_or_add(parent, ip, last_trace_ + 1U);
+    if (trace.is_new) {
+      last_trace_ = trace.number;
       text_.add("t {:x} {:x}\n", ip, parent);
     }
-    return found->second;
+    return trace.number;
   }
 
   std::uint32_t trace_of(const stack_entry& stack) {
     std::uint32_t trace = 0;
     for (const auto& scope : stack.scope) trace = trace_of(trace, named_ip(scope_frame(scope)));
-    path_.clear();
-    for (std::uint32_t node = stack.node; node != 0; node = p_.nodes[node].parent) {
-      if (p_.nodes[node].location != none) path_.push_back(p_.nodes[node].location);
-    }
-    for (auto location = path_.rbegin(); location != path_.rend(); ++location)
-      trace = trace_of(trace, ip_of(*location));
-    return path_.empty() ? trace_of(trace, no_stack_ip()) : trace;
+    const std::uint32_t end = known_.follow(trace, stack.node, [&](std::uint32_t outer, std::uint32_t location) {
+      return trace_of(outer, ip_of(location));
+    });
+    return end == trace ? trace_of(trace, no_stack_ip()) : end;
   }
 
   const profile& p_;
@@ -180,9 +180,10 @@ class heaptrack_writer {
   std::vector<std::uint32_t> module_ids_;
   std::vector<std::uint32_t> ip_ids_;    // by location
   std::vector<std::uint32_t> info_ids_;  // by group, then those that are the same again
-  std::vector<std::uint32_t> path_;
+  analyse::known_paths known_;           // to traces
   std::map<std::string, std::uint32_t> named_ips_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> traces_;
+  pair_index traces_;  // by parent and ip
+  std::uint32_t last_trace_ = 0;
   std::uint32_t strings_ = 0;
   std::uint32_t ips_ = 0;
   std::uint32_t infos_ = 1;

@@ -1,6 +1,10 @@
 // speedscope's own JSON: one sampled profile for each measure, weights instead of times.
+#include <fmt/ranges.h>
+
 #include <array>
 #include <map>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,7 +34,7 @@ constexpr std::array titles = {
 
 class speedscope_writer {
  public:
-  speedscope_writer(const profile& p, const sink& out) : p_(p), names_(p), text_(out) {}
+  speedscope_writer(const profile& p, const sink& out) : p_(p), names_(p), text_(out), ids_(p.locations.size()) {}
 
   void write(std::optional<measure> by) {
     text_.put(
@@ -125,12 +129,21 @@ class speedscope_writer {
     const char* separator = "[";
     for (const auto& scope : stack.scope) text_.add("{}{}", std::exchange(separator, ","), scopes_.at(scope));
     for (auto location = path_.rbegin(); location != path_.rend(); ++location) {
-      for (std::uint32_t i = first_[*location + 1]; i-- > first_[*location];) {
-        text_.add("{}{}", std::exchange(separator, ","), frame_ids_[i]);
-      }
+      text_.put(std::exchange(separator, ","));
+      text_.put(ids_of(*location));
     }
     if (path_.empty()) text_.add("{}{}", std::exchange(separator, ","), no_stack_);
     text_.put("]");
+  }
+
+  // Outermost first. Text that is the same each time: deep stacks have hundreds of millions of frames.
+  std::string_view ids_of(std::uint32_t location) {
+    std::string& text = ids_[location];
+    if (text.empty()) {
+      const auto ids = std::span(frame_ids_).subspan(first_[location], first_[location + 1] - first_[location]);
+      text = fmt::format("{}", fmt::join(ids.rbegin(), ids.rend(), ","));
+    }
+    return text;
   }
 
   const profile& p_;
@@ -140,6 +153,7 @@ class speedscope_writer {
   std::uint32_t no_stack_ = 0;
   std::vector<std::uint32_t> first_;      // by location: where its frames begin in frame_ids_; one more at the end
   std::vector<std::uint32_t> frame_ids_;  // innermost first
+  std::vector<std::string> ids_;          // by location
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> functions_;
   std::map<std::string, std::uint32_t> scopes_;
   std::vector<std::uint32_t> path_;

@@ -82,10 +82,14 @@ bool watcher::look(std::uint64_t now_ns) {
   look_at_ends();
   if (!look_at_slots(seconds(now_ns))) return false;
   last_ns_ = now_ns;
-  ask(now_ns);
+  ask();
   if (now_ns >= telling_due_ns_) tell(now_ns);
   const auto cost_ns = collect::monotonic_ns() - now_ns;
   due_ns_ = now_ns + std::max(pause_of(options_), cost_ns * cost_share);
+  // From the next look on: of a program with a million stacks that is later than a lease from now.
+  collect::watch_limits limits;
+  limits.blocks = options_.in_all;
+  control_.start(limits, due_ns_ + lease_ns);
   return true;
 }
 
@@ -184,7 +188,7 @@ std::vector<slot_view> watcher::views_of(const std::vector<collect::watched_slot
   return views;
 }
 
-void watcher::ask(std::uint64_t now_ns) {
+void watcher::ask() {
   for (const auto& change : hunt_.take_rates()) {
     const auto taken = left_alone_.find(change.account);
     if (change.chance > 0)
@@ -197,9 +201,6 @@ void watcher::ask(std::uint64_t now_ns) {
   for (const auto& each : hunt_.take_armings()) batch.push_back({each.slot, each.serial});
   std::sort(batch.begin(), batch.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
   control_.arm(batch);  // what it cannot take now, the next look asks for again
-  collect::watch_limits limits;
-  limits.blocks = options_.in_all;
-  control_.start(limits, now_ns + lease_ns);
 }
 
 // For `heapledger top` and whoever else looks at the segment.

@@ -66,7 +66,7 @@ class watcher {
   void look_at_ends();
   bool look_at_slots(double now_s);
   std::vector<slot_view> views_of(const std::vector<collect::watched_slot>& before, const present_slots* pages);
-  void ask(std::uint64_t now_ns);
+  void ask();
   void tell(std::uint64_t now_ns);
 
   pid_t pid_;

@@ -74,6 +74,9 @@ class segment_source : public source {
     const auto now_ns = collect::monotonic_ns();
     collect::refresh_segment(file_, copy_);
     collect::refresh_mappings(file_, copy_);
+    // A million rows are hundreds of megabytes, which the kernel would have to clear for each sample.
+    next.stacks = std::move(last_.stacks);
+    next.stacks.clear();
     const auto start_ns = copy_.header.start_monotonic_ns;
     process_.attached_after_ns =
         static_cast<std::int64_t>(std::min(copy_.header.attached_after_ns, std::uint64_t{1} << 62));
@@ -140,6 +143,7 @@ class segment_source : public source {
     const bool has_scopes = copy_.scopes.size() > 1;
     std::vector<counters> by_kind(std::max<std::size_t>(copy_.scopes.size(), 1));
     std::unordered_map<std::uint64_t, std::size_t> places;  // accounts of one kind and stack are one row
+    to.stacks.reserve(sums.accounts.size());
     for (std::uint32_t i = 0; i < sums.accounts.size(); ++i) {
       const auto& count = sums.accounts[i];
       if (count.allocations == 0 && count.frees == 0 && count.peak_bytes == 0) continue;
