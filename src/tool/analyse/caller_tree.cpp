@@ -87,10 +87,13 @@ class tree_builder {
   std::vector<folded_frame> folded_;
 };
 
+// Values and the stacks that have them.
+using valued_stacks = std::vector<std::pair<std::int64_t, std::uint32_t>>;
+
 // Of what leaks, a caller that frees all of its own is none, and its line would lead astray. Where all stacks have
 // nothing they stay.
-void drop_those_of_nothing(std::vector<std::uint32_t>& stacks, const profile& p, measure by) {
-  const auto is_nothing = [&](std::uint32_t index) { return value_of(p.stacks[index].count, by) == 0; };
+void drop_those_of_nothing(valued_stacks& stacks) {
+  const auto is_nothing = [](const auto& stack) { return stack.first == 0; };
   if (!std::all_of(stacks.begin(), stacks.end(), is_nothing)) std::erase_if(stacks, is_nothing);
 }
 
@@ -98,13 +101,13 @@ void drop_those_of_nothing(std::vector<std::uint32_t>& stacks, const profile& p,
 
 caller_tree build_callers(const profile& p, const site& site, machinery& machinery, const caller_options& options) {
   // With their values, which lie far apart in memory: a site can have a million stacks.
-  std::vector<std::pair<std::int64_t, std::uint32_t>> order;
+  valued_stacks order;
   order.reserve(site.stacks.size());
   for (const std::uint32_t index : site.stacks) order.emplace_back(value_of(p.stacks[index].count, options.by), index);
   std::sort(order.begin(), order.end(), [](const auto& left, const auto& right) {
     return left.first != right.first ? left.first > right.first : left.second < right.second;
   });
-  drop_those_of_nothing(order, p, options.by);
+  drop_those_of_nothing(order);
   tree_builder builder(p, options);
   std::vector<frame_ref> left_out;
   std::vector<frame_ref> kept;
