@@ -40,7 +40,7 @@ class Users(ledger.Case):
         self.assertEqual(done.status, 5)
 
     def test_nobody_else_finds_the_session(self):
-        look = "find /dev/shm/heapledger-* /tmp/heapledger-*-* -mindepth 1 -maxdepth 1 2>/dev/null; exit 0"
+        look = "find /dev/shm/heapledger-0-* /tmp/heapledger-0-* -mindepth 1 -maxdepth 1 2>/dev/null; exit 0"
         done = ledger.execute([ledger.BIN, "run", "-q", "-o", self.path("%e.%p.hlp"), "--", *AS_NOBODY, "sh", "-c", look])
         self.assertEqual((done.status, done.out), (0, b""), done)
         self.assertEqual(len(ledger.Profiled(done, self.dir).of("find")), 1, "profiled, so there was a session to find")
