@@ -171,8 +171,8 @@ struct counts_before {
   std::uint32_t places, nodes, accounts;
 };
 
-// One that was unloaded may come back, to the same addresses, and then is the same one.
 inline constexpr std::size_t build_id_capacity = 32;
+// One that was unloaded may come back, to the same addresses, and then is the same one.
 struct module {
   std::uint64_t start;        // first mapped address
   std::uint64_t end;          // one past the last

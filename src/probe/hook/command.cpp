@@ -163,10 +163,7 @@ HL_EXPORT int system(const char* command) {
   {
     const environment_lock held;
     const child_environment child(program_environment());
-    if (child.bytes() != 0) {
-      void* const room = own.take(child.bytes());
-      environment = child.build(room != nullptr ? room : alloca(child.bytes()));
-    }
+    if (child.bytes() != 0) environment = child.build(own.take(child.bytes()) ?: alloca(child.bytes()));
   }
   if (environment == nullptr) return real.system(command);
   return command != nullptr ? run(command, environment, shell) : run("exit 0", environment, shell) == 0;

@@ -66,18 +66,16 @@ void start_exec() {
 }  // namespace heapledger::probe
 
 // alloca's room must be the hook's own, so this cannot be a function.
-#define HL_CHILD(executed, environment, ...)                                   \
-  if (real.execve == nullptr) start_exec();                                    \
-  const child_environment child(environment);                                  \
-  const execution executed(child, child_file __VA_ARGS__);                     \
-  environment_room own;                                                        \
-  if (child.bytes() != 0 && !executed.runs_alone()) {                          \
-    void* const room = own.take(child.bytes());                                \
-    environment = child.build(room != nullptr ? room : alloca(child.bytes())); \
-  }
+#define HL_CHILD(executed, environment, ...)               \
+  if (real.execve == nullptr) start_exec();                \
+  const child_environment child(environment);              \
+  const execution executed(child, child_file __VA_ARGS__); \
+  environment_room own;                                    \
+  if (child.bytes() != 0 && !executed.runs_alone())        \
+  environment = child.build(own.take(child.bytes()) ?: alloca(child.bytes()))
 
 HL_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
-  HL_CHILD(executed, environment, {.path = path})
+  HL_CHILD(executed, environment, {.path = path});
   const execution_limits limits({.path = path});
   return executed.end(real.execve(path, arguments, environment));
 }
@@ -86,7 +84,7 @@ HL_EXPORT int execv(const char* path, char* const* arguments) {
 }
 HL_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) {
   const searched_program found(file);
-  HL_CHILD(executed, environment, {.path = found.path()})
+  HL_CHILD(executed, environment, {.path = found.path()});
   const execution_limits limits({.path = found.path()});
   return executed.end(real.execvpe(file, arguments, environment));
 }
@@ -94,37 +92,37 @@ HL_EXPORT int execvp(const char* file, char* const* arguments) {
   return execvpe(file, arguments, environ);
 }
 HL_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) {
-  HL_CHILD(executed, environment, {.folder = file, .path = "", .flags = AT_EMPTY_PATH})
+  HL_CHILD(executed, environment, {.folder = file, .path = "", .flags = AT_EMPTY_PATH});
   const execution_limits limits({.folder = file, .path = "", .flags = AT_EMPTY_PATH});
   return executed.end(real.fexecve(file, arguments, environment));
 }
 HL_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment, int flags) {
-  HL_CHILD(executed, environment, {.folder = folder, .path = path, .flags = flags})
+  HL_CHILD(executed, environment, {.folder = folder, .path = path, .flags = flags});
   const execution_limits limits({.folder = folder, .path = path, .flags = flags});
   return executed.end(real.execveat(folder, path, arguments, environment, flags));
 }
 HL_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(executed, environment, {.path = path, .resets_ids = resets_ids(attributes)})
+  HL_CHILD(executed, environment, {.path = path, .resets_ids = resets_ids(attributes)});
   return executed.end(real.posix_spawn(pid, path, actions, attributes, arguments, environment));
 }
 HL_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   const searched_program found(file);
-  HL_CHILD(executed, environment, {.path = found.path(), .resets_ids = resets_ids(attributes)})
+  HL_CHILD(executed, environment, {.path = found.path(), .resets_ids = resets_ids(attributes)});
   return executed.end(real.posix_spawnp(pid, file, actions, attributes, arguments, environment));
 }
 
 HL_EXPORT int pidfd_spawn(int* pidfd, const char* path, const posix_spawn_file_actions_t* actions,
                           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  HL_CHILD(executed, environment, {.path = path, .resets_ids = resets_ids(attributes)})
+  HL_CHILD(executed, environment, {.path = path, .resets_ids = resets_ids(attributes)});
   if (real.pidfd_spawn == nullptr) return executed.end(ENOSYS);  // as where the kernel cannot
   return executed.end(real.pidfd_spawn(pidfd, path, actions, attributes, arguments, environment));
 }
 HL_EXPORT int pidfd_spawnp(int* pidfd, const char* file, const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   const searched_program found(file);
-  HL_CHILD(executed, environment, {.path = found.path(), .resets_ids = resets_ids(attributes)})
+  HL_CHILD(executed, environment, {.path = found.path(), .resets_ids = resets_ids(attributes)});
   if (real.pidfd_spawnp == nullptr) return executed.end(ENOSYS);
   return executed.end(real.pidfd_spawnp(pidfd, file, actions, attributes, arguments, environment));
 }
