@@ -24,7 +24,7 @@
 namespace heapledger::wire {
 
 inline constexpr std::uint64_t segment_magic = 0x3130'4745'534c'4848;  // "HHLSEG01"
-inline constexpr std::uint32_t segment_version = 6;
+inline constexpr std::uint32_t segment_version = 7;
 inline constexpr std::size_t header_bytes = 16384;
 
 struct region {
@@ -267,12 +267,19 @@ struct mapping {
 static_assert(sizeof(mapping) == 32);
 
 enum class error_kind : std::uint32_t { none, double_free, mismatch, overflow };
+// Functions whose blocks belong to each other: malloc, realloc and free; new and delete; new[] and delete[].
+enum class call_family : std::uint32_t { unknown, malloc, scalar, array, count };
+// Errors of one kind with blocks of one stack that were freed by one stack. Element 0 is unused.
 struct error {
   error_kind kind;
-  std::uint32_t account;  // that allocated the block
+  std::uint32_t account;         // that allocated the first of the blocks; it may have come to mean another stack
+  std::uint32_t allocated_node;  // of which it was
+  std::uint32_t node;            // that freed them, and so the error was found; 0: not known
+  std::uint64_t path;            // the probe's own
   std::uint64_t count;
+  call_family allocated_by, freed_by;  // of a mismatch
 };
-static_assert(sizeof(error) == 16);
+static_assert(sizeof(error) == 40);
 
 // Every loss has a counter here and a line in the report.
 enum class loss : std::uint32_t {
@@ -381,7 +388,7 @@ struct segment_header {
   region writer_lifetimes, account_lifetimes;  // as many as writers and accounts; no capacity: lives were not timed
   region mapping_sites, mappings;
 
-  // Counts that grow; the first element of nodes, places, accounts, and threads is reserved (see above).
+  // Counts that grow; the first element of nodes, places, accounts, threads and others is reserved (see above).
   alignas(64) std::uint32_t node_count;
   std::uint32_t place_count;
   std::uint32_t account_count;

@@ -14,12 +14,13 @@ class Errors(ledger.Case):
         self.assertEqual((done.status, done.out), (ledger.shell_status(alone.status), alone.out), "as alone")
         return done.report
 
-    def assert_found(self, r, kind):
+    def assert_found(self, r, kind, freed_by="main"):
         self.assertEqual([(e["kind"], e["count"]) for e in r["errors"]], [(kind, 1)])
         stacks = {s["id"]: s for s in r["stacks"]}
         names = ledger.functions(stacks[r["errors"][0]["stack"]])
         self.assertEqual(names[0], "site_planted", names)
         self.assertIn("main", names)
+        self.assertEqual(ledger.functions({"frames": r["errors"][0]["freed_frames"]})[0], freed_by)
 
     def test_clean(self):
         r = self.errors("clean")
@@ -33,11 +34,19 @@ class Errors(ledger.Case):
                 self.assertEqual(r["process"]["signal"], signal.SIGABRT)
 
     def test_mismatch(self):
-        for mode in ("malloc_delete", "new_free", "array", "scalar"):
+        for mode, families in (("malloc_delete", ("malloc", "delete")), ("new_free", ("new", "free")),
+                               ("array", ("new[]", "delete")), ("scalar", ("new", "delete[]"))):
             with self.subTest(mode=mode):
                 r = self.errors(mode)
                 self.assert_found(r, "mismatch")
+                self.assertEqual((r["errors"][0]["allocated_by"], r["errors"][0]["freed_by"]), families)
                 self.assertEqual(r["totals"]["live_blocks"], self.pool(r), "the block is freed all the same")
+
+    def test_whoever_frees(self):
+        """By realloc, as a thread's first event, in a scope, and where other scopes took over what stood for the stack."""
+        for mode in ("new_realloc", "threads_first_free", "free_in_scope", "scopes_after"):
+            with self.subTest(mode=mode):
+                self.assert_found(self.errors(mode), "mismatch", freed_by="site_freed")
 
     def test_operators_bound_within_a_library(self):
         """What such a library allocates and the program deletes is no mistake; the other way it cannot be told."""
@@ -94,8 +103,9 @@ class Errors(ledger.Case):
         done = self.profile([ledger.program("mistakes"), "malloc_delete"])
         text = ledger.execute([ledger.BIN, "report", done.files[0]])
         self.assertEqual(text.status, 0, text)
-        self.assertIn(b"mismatch", text.out.lower())
+        self.assertIn(b"allocated by malloc, freed by delete", text.out)
         self.assertIn(b"site_planted", text.out)
+        self.assertIn(b"and freed by\n", text.out)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 // Programs with one planted mistake: mistakes double_free | double_delete | malloc_delete | new_free | array | scalar |
-// overflow BYTES [BEYOND] | double_free_at_top | double_free_at_arenas_end | realloc_at_top | clean. The block always
+// overflow BYTES [BEYOND] | new_realloc | threads_first_free | free_in_scope |
+// scopes_after | double_free_at_top | double_free_at_arenas_end | realloc_at_top | clean. The block always
 // comes from site_planted.
+#include <heapledger/scope.hpp>
+
 #include <string>
 #include <thread>
 
@@ -14,6 +17,16 @@ SITE void* site_planted(std::size_t bytes) {
                                                                                        : ::operator new(bytes);
   test::escape(block);
   return block;
+}
+
+SITE void* site_freed(void* block) {
+  void* moved = nullptr;
+  if (mode == "new_realloc")
+    moved = realloc(block, 5000);
+  else
+    free(block);
+  test::escape(moved);  // no tail call
+  return moved;
 }
 
 static void other_work() {
@@ -46,6 +59,25 @@ int main(int argc, char** argv) {
     ::operator delete(site_planted(100));
   } else if (mode == "new_free") {
     free(site_planted(100));
+  } else if (mode == "new_realloc") {
+    void* const block = site_planted(100);
+    free(site_freed(block));
+  } else if (mode == "threads_first_free") {
+    std::thread([block = site_planted(100)] { site_freed(block); }).join();
+  } else if (mode == "free_in_scope") {
+    heapledger::scope request("request");
+    void* const block = site_planted(100);
+    heapledger::run_in(request, [&] { site_freed(block); });
+    request.close();
+  } else if (mode == "scopes_after") {  // take over what the first had
+    for (int i = 0; i < 1000; ++i) {
+      heapledger::scope request("request");
+      heapledger::run_in(request, [&] {
+        if (i == 0) site_freed(site_planted(100));
+        if (i != 0) other_work();
+      });
+      request.close();
+    }
   } else if (mode == "array") {  // new[], delete
     ::operator delete(site_planted(100));
   } else if (mode == "scalar") {  // new, delete[]

@@ -87,13 +87,45 @@ TEST(collect_segment, one_row_stands_for_all_accounts_of_a_stack) {
   const auto again = builder.add_account(builder.add_node(outer, 0x2000));  // appended by another thread
   const auto other = builder.add_account(outer);
   for (const auto account : {first, again, other}) builder.accounts[account].allocations = account;
-  builder.errors.push_back({.kind = wire::error_kind::overflow, .account = again, .count = 1});
+  builder.errors.push_back({.kind = wire::error_kind::overflow,
+                            .account = again,
+                            .allocated_node = builder.account_keys[again].node,
+                            .count = 1});
   const auto result = collected(builder);
   ASSERT_EQ(result.stacks.size(), 2u);
   ASSERT_EQ(result.errors.size(), 1u);
   EXPECT_EQ(result.errors[0].stack, first);
   EXPECT_EQ(stack_of(result, first).count.allocations, first + again);
   EXPECT_EQ(stack_of(result, other).count.allocations, other);
+}
+
+TEST(collect_segment, an_error_has_the_stack_that_frees_and_keeps_that_which_allocated) {
+  segment_builder builder;
+  const auto outer = builder.add_node(0, 0x1000);
+  const auto made = builder.add_node(outer, 0x2000), gone = builder.add_node(outer, 0x3000);
+  const auto freed = builder.add_node(outer, 0x4000);
+  const auto was = builder.add_account(outer), is = builder.add_account(made);  // `was` stood for `made` before
+  builder.accounts[was].allocations = 1;
+  for (const auto node : {made, gone})
+    builder.errors.push_back({.kind = wire::error_kind::mismatch,
+                              .account = was,
+                              .allocated_node = node,
+                              .node = freed,
+                              .count = 1,
+                              .allocated_by = wire::call_family::array,
+                              .freed_by = wire::call_family::malloc});
+  builder.errors.back().freed_by = static_cast<wire::call_family>(77);
+  builder.errors.back().node = 12345;
+  const auto result = collected(builder);
+  ASSERT_EQ(result.errors.size(), 2u);
+  const auto& found = result.errors[0];
+  EXPECT_EQ(found.stack, is);
+  EXPECT_EQ(found.allocated_by + ", " + found.freed_by, "new[], free");
+  ASSERT_NE(found.freed_node, 0u);
+  EXPECT_EQ(result.nodes[found.freed_node].parent, result.nodes[stack_of(result, is).node].parent);
+  EXPECT_EQ(result.errors[1].stack, 0u) << "no account stands for it";
+  EXPECT_EQ(result.errors[1].freed_node, 0u);
+  EXPECT_EQ(result.errors[1].freed_by, "");
 }
 
 TEST(collect_segment, takes_an_unfinished_fold_from_its_journal) {

@@ -97,7 +97,7 @@ inline profile full_profile() {
       {.name = "warm", .time_ns = 150'000'000, .live_bytes = 4096, .live_blocks = 3, .snapshot = 1}};
   p.snapshots = {{{{0, {1, 24, 0, 0, 0, 0, 24}}, {2, {3, 300, 1, 100, 1, 1, 200}}}},
                  {{{2, {1, 1ULL << 31, 1, 200, 0, 0, -200}}, {3, {1, 8, 0, 0, 0, 0, -4096}}}}};
-  p.errors = {{"double-free", 1, 2}, {"overflow", 3, 1}};
+  p.errors = {{"double-free", 1, 2, 2}, {"mismatch", 1, 1, 1, "new[]", "free"}, {"overflow", 3, 1}};
   p.leaks = leak_info{.since_realtime_ns = 1'790'000'000'500'000'000,
                       .duration_ns = 2'000'000'000,
                       .watched = 35,

@@ -185,7 +185,7 @@ inline profile killed_server() {
                         {p.nodes[p.stacks[1].node].parent, "file", 1, 4 << 20, 0, 1, 50'000, 80'000}}};
   for (auto& module : p.modules)
     if (module.path == plugin.module) module.symbol_advice = "no symbols: install libplugin-dbgsym";
-  p.errors = {{"double-free", 1, 3}, {"overflow", 5, 2}};
+  p.errors = {{"double-free", 1, 3, p.stacks[4].node}, {"overflow", 5, 2}};
   p.profiler.segment_bytes = 1'200'000;
   p.profiler.private_bytes = 300'000;
   p.profiler.tag_bytes = 10'632;

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "probe/account/cells.hpp"
+#include "probe/account/errors.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/syscalls.hpp"
 #include "probe/hook/process.hpp"
@@ -57,6 +58,7 @@ void follow_code(const wire::counts_before& before) {
   follow_code_of_accounts(before.accounts);
   follow_code_of_pool_sites();
   follow_code_of_mapping_sites();
+  follow_code_of_errors();
 }
 
 // What was remembered of stacks may have come to mean others.

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <ctime>
 
-#include "probe/account/errors.hpp"
 #include "probe/base/lock.hpp"
 #include "probe/base/syscalls.hpp"
+#include "probe/hook/misuse.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -134,7 +134,7 @@ void end_life(books& own, std::uint32_t account, void* block, std::size_t usable
   if (HL_UNLIKELY(usable < state.trailer_bytes)) return lose_life(own);
   const birth_word birth(birth_before_tag(block, usable), block, state.tag_key);
   if (HL_UNLIKELY(!birth.whole())) {
-    report_error(wire::error_kind::overflow, account);
+    report_misuse(own, wire::error_kind::overflow, account);
     return lose_life(own);
   }
   const std::uint64_t lived_ns = birth.lived_ns(now_ns);

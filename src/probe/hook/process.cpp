@@ -109,7 +109,7 @@ bool open_books(bool forked, bool in_event) {
   if (!open) leave_word(chosen, why);
   if (!open || !rules.create() || !tree.create() || !accounts.create()) return false;
   reset_cells();
-  reset_errors();
+  forget_errors();
   reset_markers();
   reset_lifetimes();
   begin_mapping_books();

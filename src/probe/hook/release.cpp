@@ -4,10 +4,10 @@
 
 #include <unistd.h>
 
-#include "probe/account/errors.hpp"
 #include "probe/account/large_blocks.hpp"
 #include "probe/hook/late.hpp"
 #include "probe/hook/lifetime.hpp"
+#include "probe/hook/misuse.hpp"
 #include "probe/hook/watched_block.hpp"
 #include "probe/scope/accounts.hpp"
 #include "probe/scope/slots.hpp"
@@ -36,7 +36,7 @@ bool made_by_operator(std::uint32_t account, block_kind kind) {
 bool release_untagged(books& own, void* block, const large_block& found, block_kind by) {
   if (found.birth != state.birth) return inherited(found.bytes);
   if (found.kind != by && !made_by_operator(found.account, found.kind))
-    report_error(wire::error_kind::mismatch, found.account);
+    report_mismatch(own, found.account, found.kind, by);
   if (HL_UNLIKELY(state.lifetimes)) end_large_life(own, found);
   book_free(own, found.account, block, found.bytes);
   return true;
@@ -66,7 +66,7 @@ void release_overwritten(books& own, void* block, std::size_t usable, const tag 
     slack = 0;
     if (!known_account(account)) account = 0;
   }
-  report_error(wire::error_kind::overflow, account);
+  report_misuse(own, wire::error_kind::overflow, account);
   if (state.lifetimes) lose_life(own);  // what came through to the tag came through the time of birth
   book_free(own, account, block, room - slack);
 }
@@ -85,14 +85,14 @@ bool release_odd(books& own, void* block, std::size_t usable, block_kind by) {
   const tag found(word, block, state.tag_key);
   std::size_t bytes;
   if (found.intact(usable, bytes) && believable(found)) {
-    if (!made_by_operator(found.account(), found.kind())) report_error(wire::error_kind::mismatch, found.account());
+    if (!made_by_operator(found.account(), found.kind())) report_mismatch(own, found.account(), found.kind(), by);
     if (state.lifetimes) end_life(own, found.account(), block, usable, bytes);
     book_free(own, found.account(), block, bytes);
     word = ~word;
   } else if (const tag freed(~word, block, state.tag_key);
              !state.attached && !state.passed_by && freed.intact(usable, bytes)) {
     // In a program in which not every allocation is ours, it may be somebody else's block since.
-    report_error(wire::error_kind::double_free, freed.account());
+    report_misuse(own, wire::error_kind::double_free, freed.account());
     // the allocator does what it would do without us
   } else if (inherited_tag(block, usable, bytes)) {
     inherited(bytes);

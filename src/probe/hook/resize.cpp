@@ -15,8 +15,8 @@ namespace {
 // What was booked as freed, so that it can be taken back.
 class withdrawal {
  public:
-  withdrawal(void* block, kept_leases& leases) : block_(block) {
-    const booking event(__builtin_dwarf_cfa());
+  withdrawal(void* block, const frame_state& caller, kept_leases& leases) : block_(block) {
+    const booking event(reinterpret_cast<const void*>(caller.rsp));
     // The block may have to be booked back, into a scope that this thread need not be in.
     if (HL_UNLIKELY(scopes_in_use) && event) leases.keep(*event);
     usable_ = usable_size(block);
@@ -136,7 +136,7 @@ void* resize(void* block, std::size_t bytes, const frame_state& caller) {
     errno = ENOMEM;
     return nullptr;
   }
-  withdrawal old(block, leases);
+  withdrawal old(block, caller, leases);
   void* moved =
       old.was_watched() ? resize_watched(block, bytes) : next.realloc(block, bytes == 0 ? 0 : with_tag(bytes));
   if (HL_LIKELY(moved != nullptr)) {

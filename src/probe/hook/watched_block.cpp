@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "probe/account/errors.hpp"
 #include "probe/hook/aligned.hpp"
 #include "probe/hook/lifetime.hpp"
+#include "probe/hook/misuse.hpp"
 
 namespace heapledger::probe {
 namespace {
@@ -39,10 +39,10 @@ std::uint64_t& end_word(void* block) {
   return *reinterpret_cast<std::uint64_t*>(static_cast<char*>(block) + watched_usable(block));
 }
 
-void check_end(void* block, std::uint32_t account) {
+void check_end(books& own, void* block, std::uint32_t account) {
   const tag found(end_word(block), block, state.tag_key);
   std::size_t bytes;
-  if (!found.intact(watched_usable(block) + tag_bytes, bytes)) report_error(wire::error_kind::overflow, account);
+  if (!found.intact(watched_usable(block) + tag_bytes, bytes)) report_misuse(own, wire::error_kind::overflow, account);
 }
 
 }  // namespace
@@ -75,15 +75,15 @@ HL_COLD void* book_suspect(books& own, void* block, const suspect_block& what) {
 
 HL_COLD bool withdraw_watched(books& own, void* block, block_kind by, large_block& out) {
   if (!take_large(block, out)) {
-    report_error(wire::error_kind::double_free, account_in_slot(block));
+    report_misuse(own, wire::error_kind::double_free, account_in_slot(block));
     return false;
   }
   if (out.birth != state.birth) {
     count_inherited(out.bytes);
     return false;
   }
-  if (out.kind != by) report_error(wire::error_kind::mismatch, out.account);
-  check_end(block, out.account);
+  if (out.kind != by) report_mismatch(own, out.account, out.kind, by);
+  check_end(own, block, out.account);
   if (state.lifetimes) end_large_life(own, out);
   book_free(own, out.account, block, out.bytes);
   return true;

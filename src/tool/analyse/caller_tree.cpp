@@ -80,7 +80,7 @@ class tree_builder {
   }
 
   const profile& profile_;
-  const caller_options& options_;
+  const caller_options options_;
   caller_tree tree_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> children_;
   std::vector<std::uint64_t> keys_;
@@ -97,6 +97,39 @@ void drop_those_of_nothing(valued_stacks& stacks) {
   if (!std::all_of(stacks.begin(), stacks.end(), is_nothing)) std::erase_if(stacks, is_nothing);
 }
 
+// Of stacks, what matters of each; and what was left out within the first.
+class callers_builder {
+ public:
+  callers_builder(const profile& p, machinery& machinery, const caller_options& options)
+      : profile_(p), machinery_(machinery), fold_(options.fold), tree_(p, options) {}
+
+  void add(std::uint32_t node, const counters& count) {
+    const auto frames = expand_stack(profile_, node, frames_read_per_stack);
+    const visible_frames shown = machinery_.visible(frames);
+    const auto begin = frames.begin() + static_cast<std::ptrdiff_t>(shown.begin);
+    if (std::exchange(is_first_, false)) left_out_.assign(frames.begin(), begin);
+    kept_.assign(begin, frames.begin() + static_cast<std::ptrdiff_t>(shown.end));
+    // A stack of nothing else is shown as it is.
+    if (fold_ && !kept_.empty() && !machinery_.is_rust(kept_.front()))
+      std::erase_if(kept_, [&](const frame_ref& frame) { return machinery_.is_rust(frame); });
+    tree_.add(kept_, count);
+  }
+
+  caller_tree finish() {
+    caller_tree tree = tree_.finish();
+    tree.left_out = std::move(left_out_);
+    return tree;
+  }
+
+ private:
+  const profile& profile_;
+  machinery& machinery_;
+  bool fold_;
+  bool is_first_ = true;
+  tree_builder tree_;
+  std::vector<frame_ref> left_out_, kept_;
+};
+
 }  // namespace
 
 caller_tree build_callers(const profile& p, const site& site, machinery& machinery, const caller_options& options) {
@@ -108,25 +141,15 @@ caller_tree build_callers(const profile& p, const site& site, machinery& machine
     return left.first != right.first ? left.first > right.first : left.second < right.second;
   });
   drop_those_of_nothing(order);
-  tree_builder builder(p, options);
-  std::vector<frame_ref> left_out;
-  std::vector<frame_ref> kept;
-  for (const auto& [value, index] : order) {
-    const stack_entry& stack = p.stacks[index];
-    const auto frames = expand_stack(p, stack.node, frames_read_per_stack);
-    const visible_frames shown = machinery.visible(frames);
-    if (index == order.front().second)
-      left_out.assign(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(shown.begin));
-    kept.assign(frames.begin() + static_cast<std::ptrdiff_t>(shown.begin),
-                frames.begin() + static_cast<std::ptrdiff_t>(shown.end));
-    // A stack of nothing else is shown as it is.
-    if (options.fold && !kept.empty() && !machinery.is_rust(kept.front()))
-      std::erase_if(kept, [&](const frame_ref& frame) { return machinery.is_rust(frame); });
-    builder.add(kept, stack.count);
-  }
-  caller_tree tree = builder.finish();
-  tree.left_out = std::move(left_out);
-  return tree;
+  callers_builder builder(p, machinery, options);
+  for (const auto& [value, index] : order) builder.add(p.stacks[index].node, p.stacks[index].count);
+  return builder.finish();
+}
+
+caller_tree build_stack(const profile& p, std::uint32_t node, machinery& machinery) {
+  callers_builder builder(p, machinery, {});
+  builder.add(node, {});
+  return builder.finish();
 }
 
 }  // namespace heapledger::analyse

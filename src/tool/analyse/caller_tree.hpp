@@ -34,5 +34,7 @@ struct caller_options {
 };
 
 caller_tree build_callers(const profile& p, const site& site, machinery& machinery, const caller_options& options);
+// Of one stack, which may be of no allocation: who freed a block, or took a chunk of a pool.
+caller_tree build_stack(const profile& p, std::uint32_t node, machinery& machinery);
 
 }  // namespace heapledger::analyse

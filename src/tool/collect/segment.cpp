@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "tool/collect/books.hpp"
+#include "tool/collect/errors.hpp"
 #include "tool/collect/lifetimes.hpp"
 #include "tool/collect/mapped_memory.hpp"
 #include "tool/collect/markers.hpp"
@@ -90,8 +91,9 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
   std::vector<bool> wanted(accounts.size());
   for (std::size_t i = 0; i < accounts.size(); ++i)
     wanted[i] = accounts[i].allocations != 0 || accounts[i].frees != 0 || accounts[i].peak_bytes != 0;
-  for (const auto& error : segment.errors)
-    if (error.account < wanted.size()) wanted[error.account] = true;
+  const auto of_errors = accounts_of_errors(segment);
+  for (const std::uint32_t account : of_errors)
+    if (account < wanted.size()) wanted[account] = true;
 
   std::vector<std::uint32_t> kept, innermost;
   for (std::uint32_t i = 0; i < wanted.size(); ++i) {
@@ -101,13 +103,15 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
   }
   for (const auto& site : segment.pool_sites) innermost.push_back(site.node);
   for (const auto& site : segment.mapping_sites) innermost.push_back(site.node);
+  for (const auto& error : segment.errors) innermost.push_back(error.node);
   scope_reader scopes(segment, to);
   scopes.add_freers(segment, to);
   scopes.bound_peaks(segment, accounts, to);
   const auto nodes = build_stack_tree(segment, std::move(innermost), to);
   const auto of_pools = std::span(nodes).subspan(kept.size());
   add_pools(segment, of_pools, to);
-  add_mapped(segment, of_pools.subspan(segment.pool_sites.size()), to);
+  const auto of_mappings = of_pools.subspan(segment.pool_sites.size());
+  add_mapped(segment, of_mappings, to);
 
   // One account of a kind of scope and a stack stands for all of them: of scopes that lived at the same time, of blocks
   // that were moved out of a scope, and of threads that met the stack at the same moment.
@@ -126,6 +130,7 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
     }
     to.stacks.push_back({.id = account, .node = nodes[i], .scope = scopes.path_of(kind), .count = accounts[account]});
   }
+  add_errors(segment, of_errors, id_of, of_mappings.subspan(segment.mapping_sites.size()), to);
   return id_of;
 }
 
@@ -176,28 +181,6 @@ void add_sizes(const segment_copy& segment, profile& to) {
   }
 }
 
-const char* error_name(wire::error_kind kind) {
-  switch (kind) {
-    case wire::error_kind::double_free:
-      return "double-free";
-    case wire::error_kind::mismatch:
-      return "mismatch";
-    case wire::error_kind::overflow:
-      return "overflow";
-    case wire::error_kind::none:
-      break;
-  }
-  return nullptr;
-}
-
-void add_errors(const segment_copy& segment, const std::vector<std::uint32_t>& stack_ids, profile& to) {
-  for (const auto& error : segment.errors) {
-    const char* name = error_name(error.kind);
-    if (name == nullptr || error.count == 0 || error.account >= segment.accounts.size()) continue;
-    to.errors.push_back({.kind = name, .stack = stack_ids[error.account], .count = error.count});
-  }
-}
-
 void add_profiler(const segment_copy& segment, const books& sums, profile& to) {
   const auto& header = segment.header;
   auto& info = to.profiler;
@@ -244,7 +227,6 @@ profile to_profile(const segment_copy& segment) {
   add_thread_shares(segment, stack_indices(stack_ids, result), thread_of, result);
   add_sizes(segment, result);
   add_lifetimes(segment, result);
-  add_errors(segment, stack_ids, result);
   add_markers(segment, stack_ids, result);
   add_profiler(segment, sums, result);
   add_uncounted(segment.header, result.uncounted);

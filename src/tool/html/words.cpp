@@ -47,7 +47,7 @@ std::string symbol_lines(const profile& p) {
 std::string words(const profile& p) {
   std::vector<std::string> errors;
   for (const auto& [error, doubt] : analyse::judged_errors(p))
-    errors.push_back(report::error_text(error.kind, error.count));
+    errors.push_back(report::error_text(error.kind, error.count, error.allocated_by, error.freed_by));
   auto losses = report::loss_texts(p);
   if (auto text = report::nothing_seen_text(p); !text.empty()) losses.insert(losses.begin(), std::move(text));
   std::vector<std::string> modules;
@@ -70,6 +70,8 @@ std::string small_report(profile& p) {
   std::map<std::vector<std::string>, counters> sums;
   for (const auto& stack : p.stacks) sums[stack.scope] += stack.count;
   p.stacks.clear();
+  constexpr std::size_t errors_shown = 200;  // by the page
+  for (std::size_t i = errors_shown; i < p.errors.size(); ++i) p.errors[i].freed_node = 0;
   for (const auto& [scope, count] : sums) {
     p.stacks.push_back({static_cast<std::uint32_t>(p.stacks.size()), 0, scope, count});
   }

@@ -204,6 +204,11 @@ void check_mapped(const profile& p) {
   }
 }
 
+void check_errors(const profile& p) {
+  for (std::size_t i = 0; i < p.errors.size(); ++i)
+    check_index(p.errors[i].freed_node, p.nodes.size(), "who freed an error's block", i);
+}
+
 void check_threads(const profile& p) {
   for (std::size_t i = 0; i < p.stacks.size(); ++i)
     check_optional_index(p.stacks[i].thread, p.threads.size(), "stack", i);
@@ -274,6 +279,7 @@ void check(const profile& profile) {
   check_snapshots(profile);
   check_pools(profile);
   check_mapped(profile);
+  check_errors(profile);
   check_depths(profile);
   check_threads(profile);
   check_numbers(profile);

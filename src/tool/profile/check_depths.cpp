@@ -42,6 +42,7 @@ void check_depths(const profile& p) {
     for (const auto& site : pool.sites) frames.add(site.node);
   if (p.mapped)
     for (const auto& site : p.mapped->sites) frames.add(site.node);
+  for (const auto& error : p.errors) frames.add(error.freed_node);
 }
 
 }  // namespace heapledger::format

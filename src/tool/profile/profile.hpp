@@ -346,6 +346,8 @@ struct error_entry {
   std::string kind;         // double-free, mismatch, overflow
   std::uint32_t stack = 0;  // stack_entry::id that allocated the block
   std::uint64_t count = 0;
+  std::uint32_t freed_node = 0;            // index into nodes: who freed it, and so it was found; 0: not known
+  std::string allocated_by{}, freed_by{};  // of a mismatch: malloc and free, new and delete, new[] and delete[]
   bool operator==(const error_entry&) const = default;
 };
 

@@ -215,6 +215,9 @@ void fields(auto& archive, is<error_entry> auto& e) {
   archive(1, e.kind);
   archive(2, e.stack);
   archive(3, e.count);
+  archive(4, e.freed_node);
+  archive(5, e.allocated_by);
+  archive(6, e.freed_by);
 }
 
 void fields(auto& archive, is<uncounted_info> auto& u) {

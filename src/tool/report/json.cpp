@@ -361,7 +361,10 @@ class json_writer {
     write_list("errors", analyse::judged_errors(p_), [&](const analyse::judged_error& judged) {
       const auto& [error, doubt] = judged;
       add(R"({{"kind":{},"count":{},"stack":{})", json_string(error.kind), error.count, error.stack);
+      if (!error.allocated_by.empty()) add(R"(,"allocated_by":{})", json_string(error.allocated_by));
+      if (!error.freed_by.empty()) add(R"(,"freed_by":{})", json_string(error.freed_by));
       if (doubt != none) add(R"(,"doubt":{})", json_string(p_.modules[doubt].path));
+      if (error.freed_node != 0) add(R"(,"freed_frames":[{}])", frames_.of(error.freed_node));
       add("}}");
     });
   }

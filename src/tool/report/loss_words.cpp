@@ -149,10 +149,14 @@ std::string lost_stacks_text(const profile& p, double least_share) {
       lost.for_want_of_room ? "there was no room for heapledger's tables (/dev/shm)" : "heapledger's tables were full");
 }
 
-std::string error_text(std::string_view kind, std::uint64_t count) {
+std::string error_text(std::string_view kind, std::uint64_t count, std::string_view allocated_by,
+                       std::string_view freed_by) {
   const words* const known = find(std::begin(errors), std::end(errors), kind);
   if (known == nullptr) return fmt::format("{} {}", count_text(count), terminal_text(kind));
-  return fmt::format("{}. {}", counted(count, known->singular, known->plural), known->meaning);
+  const std::string found = counted(count, known->singular, known->plural);
+  if (allocated_by.empty() || freed_by.empty()) return fmt::format("{}. {}", found, known->meaning);
+  return fmt::format("{}: allocated by {}, freed by {}. {}", found, terminal_text(allocated_by),
+                     terminal_text(freed_by), known->meaning);
 }
 
 }  // namespace heapledger::report

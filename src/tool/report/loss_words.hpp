@@ -20,7 +20,9 @@ std::vector<std::string> loss_texts(const profile& p);
 // the allocations; else empty.
 std::string lost_stacks_text(const profile& p, double least_share);
 
-// "double-free", "mismatch", "overflow": what happened, and what to do.
-std::string error_text(std::string_view kind, std::uint64_t count);
+// "double-free", "mismatch", "overflow": what happened, and what to do. The last two are a mismatch's (see
+// error_entry).
+std::string error_text(std::string_view kind, std::uint64_t count, std::string_view allocated_by = {},
+                       std::string_view freed_by = {});
 
 }  // namespace heapledger::report

@@ -163,15 +163,7 @@ void write_sites(page& page, site_list& list, const site_section_options& option
 }
 
 void write_stack(page& page, const profile& p, analyse::machinery& machinery, std::uint32_t node) {
-  analyse::site site;
-  for (std::uint32_t i = 0; i < p.stacks.size(); ++i) {
-    if (p.stacks[i].node == node) {
-      site.stacks.push_back(i);
-      break;
-    }
-  }
-  if (site.stacks.empty()) return;
-  const auto tree = analyse::build_callers(p, site, machinery, {});
+  const auto tree = analyse::build_stack(p, node, machinery);
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     page.line(frame_line(p, margin, tree.nodes[i], page.width()));
     if (i == 0) write_left_out(page, p, tree);

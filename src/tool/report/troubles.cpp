@@ -30,6 +30,21 @@ std::string doubt_text(const profile& p, std::uint32_t module) {
       terminal_text(file_part(p.modules[module].path)));
 }
 
+void write_freers(page& page, const profile& p, analyse::machinery& machinery, std::string_view kind,
+                  const analyse::error_place& place) {
+  if (place.freers.empty()) return;
+  const auto& most = place.freers.front();
+  const std::string how = kind == "double-free" ? "freed again by"
+                          : kind == "overflow"  ? "found when freed by"
+                                                : "freed by";
+  page.line(
+      most.count == place.count ? "  and " + how : fmt::format("  and {} of them {}", count_text(most.count), how),
+      tone::faint);
+  write_stack(page, p, machinery, most.index);
+  if (const std::size_t others = place.freers.size() - 1; others != 0)
+    page.line(fmt::format("     and the others by {}", counted(others, "other stack", "other stacks")), tone::faint);
+}
+
 }  // namespace
 
 void write_errors(page& page, const profile& p, analyse::machinery& machinery) {
@@ -40,7 +55,7 @@ void write_errors(page& page, const profile& p, analyse::machinery& machinery) {
   page.blank();
   page.line(fmt::format("ERRORS in the program: {}", count_text(all)), tone::alarm);
   for (const auto& kind : kinds) {
-    page.paragraph(error_text(kind.kind, kind.count), 2);
+    page.paragraph(error_text(kind.kind, kind.count, kind.allocated_by, kind.freed_by), 2);
     if (kind.doubt != none) page.paragraph(doubt_text(p, kind.doubt), 2, tone::faint);
     const std::size_t shown = std::min(kind.places.size(), error_places_shown);
     for (std::size_t i = 0; i < shown; ++i) {
@@ -50,9 +65,10 @@ void write_errors(page& page, const profile& p, analyse::machinery& machinery) {
                                           : fmt::format("  {} of {} blocks {} allocated by", count_text(place.count),
                                                         count_text(kind.count), place.count == 1 ? "was" : "were"),
                 tone::faint);
-      write_stack(page, p, machinery, p.stacks[place.stacks.front()].node);
+      write_stack(page, p, machinery, p.stacks[place.stacks.front().index].node);
       if (const std::size_t others = place.stacks.size() - 1; others != 0)
         page.line(fmt::format("     and by {} to that place", counted(others, "other way", "other ways")), tone::faint);
+      write_freers(page, p, machinery, kind.kind, place);
     }
     if (const std::size_t more = kind.places.size() - shown; more != 0)
       page.line(fmt::format("  {}: --json lists them", counted(more, "more place", "more places")), tone::faint);

@@ -170,7 +170,7 @@ export interface Report {
   pools?: Pool[];
   mapped?: Mapped;
   timeline: TimelinePoint[];
-  errors: { kind: string; count: number; stack: number }[];
+  errors: { kind: string; count: number; stack: number; freed_frames?: JsonFrame[] }[];
   markers?: { time: number; name: string }[];
 }
 

@@ -4,6 +4,7 @@ import type { ScopeRow } from "../data/report";
 import { largestFirst } from "../model/scope_order";
 import { bytesText, countText, counted, exactText, percentText, secondsText } from "../model/text";
 import { bar, el, fill, type Child } from "./dom";
+import { stackCard } from "./json_stacks";
 import { stackList } from "./stack_list";
 
 const mostRows = 2000;
@@ -113,7 +114,8 @@ export class ProblemsPage implements Page {
       const stack = model.stackById(error.stack);
       content.push(el("div", { class: "card" }, el("p", { class: "alarm" }, words.errors[i] ?? error.kind),
         stack < 0 ? null : el("p", { class: "soft" }, "The block was allocated by"),
-        stack < 0 ? null : stackList(this.context, profile.stacks.place[stack]!)));
+        stack < 0 ? null : stackList(this.context, profile.stacks.place[stack]!),
+        error.freed_frames ? stackCard("and freed by", error.freed_frames) : null));
     });
     const list = (title: string, texts: string[]): void => {
       if (texts.length > 0) content.push(el("h2", {}, title), el("ul", { class: "texts" }, ...texts.map((text) => el("li", {}, text))));
