@@ -21,7 +21,7 @@ CASES = {
     "coroutines": ["resumed", "destroyed", "hopping", "kept", "not_begun", "guards", "destroyed_in_guards", "destroyed_by_itself"],
     "expectations": ["plain", "threads", "forked", "googletest"],
     "scope_reports": ["schedule", "thread", "asking", "forked", "foreign", "exits", "asked_last", "signals"],
-    "executors": ["adding", "watching", "senders", "contexts"],
+    "executors": ["adding", "watching", "senders", "contexts", "fibers"],
     # where Asio, Boost and oneTBB are installed; and clang, above
     "asio_scopes": ["executor", "coroutine", "bound_handlers"],
     "asio_scopes_tracked": ["executor", "coroutine", "bound_handlers", "tracked"],
