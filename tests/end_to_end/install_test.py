@@ -112,6 +112,17 @@ class Installed(ledger.Case):
                                           text=True, check=True, timeout=ledger.TIMEOUT)
                     self.assertIn("guard.cpp:3", done.stderr)
 
+    def test_a_pool_or_a_policy_in_place_of_a_set_is_explained(self):
+        source = self.path("sets.cpp")
+        for header, use in (("resource", "pool_resource<threading::thread_cached> r; void* p = r.allocate(1);"),
+                            ("allocator", "pool<48> p; int* i = pool_allocator<int, pool<48>>(&p).allocate(1);"),
+                            ("pooled", "struct event : pooled<event, threading::shared> {}; event* e = new event;")):
+            self.write("sets.cpp", f"#include <heapledger/pool/{header}.hpp>\nusing namespace heapledger;\n{use}\n")
+            with self.subTest(header=header):
+                done = subprocess.run(["c++", "-std=c++20", "-I", os.path.join(self.prefix, "include"), "-fsyntax-only", source],
+                                      capture_output=True, text=True, check=False, timeout=ledger.TIMEOUT)
+                self.assertIn("pool_set<threading::...>", next(line for line in done.stderr.splitlines() if "error:" in line))
+
     def test_the_coroutines_of_the_guides(self):
         """As docs/budgets.md and docs/executors.md have the promise, whoever resumes a coroutine is afterwards where it was."""
         docs = os.path.join(CONSUMER, "..", "..", "docs")
