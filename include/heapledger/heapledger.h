@@ -182,6 +182,11 @@ void heapledger_on_refused_new(void (*throws)(const heapledger_refusal* what)) H
  * above. scope.hpp sets one that looks for functions which are noexcept. Cost: some ns. */
 void heapledger_on_refused_new_ask(int (*may_throw)(void)) HEAPLEDGER_WEAK;
 
+/* Asked before a budget refuses the other allocation functions, likewise, with the return address of their caller: it
+ * may be an operator new of the program's own, which throws where malloc fails. One for the process, as above.
+ * scope.hpp sets one that knows its own. Cost: some ns. */
+void heapledger_on_refused_malloc_ask(int (*may_fail)(const void* caller)) HEAPLEDGER_WEAK;
+
 /* Charges memory that does not come from malloc (mmap, a GPU) to a scope: so many bytes more, or fewer. Counts as an
  * allocation without a stack, or a free; 0 is neither. More is charged to the nearest open ancestor where the scope was
  * closed; fewer to the scope itself until it is gone, or to the nearest above it that has as much, in portions of any

@@ -125,10 +125,10 @@ class scope {
 };
 
 // This thread is in the scope while the object lives, then again where it was. Objects are nested, and stay in their
-// thread.
+// thread. (Said twice: clang asks the class, gcc the constructor.)
 class [[nodiscard]] enter {
  public:
-  explicit enter(scope to) noexcept
+  [[nodiscard]] explicit enter(scope to) noexcept
       : before_(heapledger_scope_enter != nullptr ? heapledger_scope_enter(to.handle()) : 0) {}
   ~enter() {
     if (heapledger_scope_leave != nullptr) heapledger_scope_leave(before_);
@@ -143,8 +143,8 @@ class [[nodiscard]] enter {
 // A scope that is closed when this object ends, and not copied by mistake.
 class owned_scope {
  public:
-  explicit owned_scope(std::string_view name, budget limits = {}) : scope_(name, limits) {}
-  owned_scope(std::string_view name, budget limits, scope parent) : scope_(name, limits, parent) {}
+  [[nodiscard]] explicit owned_scope(std::string_view name, budget limits = {}) : scope_(name, limits) {}
+  [[nodiscard]] owned_scope(std::string_view name, budget limits, scope parent) : scope_(name, limits, parent) {}
   ~owned_scope() { scope_.close(); }
   owned_scope(const owned_scope&) = delete;
   owned_scope& operator=(const owned_scope&) = delete;
@@ -197,7 +197,7 @@ class bound {
 
 // A callable that calls f in the scope, in whatever thread it is called: for work that is handed on.
 template <class F>
-auto bind(scope in, F&& f) {
+[[nodiscard]] auto bind(scope in, F&& f) {
   return bound<std::decay_t<F>>(in, std::forward<F>(f));
 }
 
@@ -206,7 +206,7 @@ auto bind(scope in, F&& f) {
 // co_await.
 class [[nodiscard]] must_not_fail {
  public:
-  must_not_fail() noexcept : on_(heapledger_spare != nullptr && heapledger_spare(1) != 0) {}
+  [[nodiscard]] must_not_fail() noexcept : on_(heapledger_spare != nullptr && heapledger_spare(1) != 0) {}
   ~must_not_fail() {
     if (on_) heapledger_spare(0);
   }

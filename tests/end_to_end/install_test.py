@@ -100,6 +100,29 @@ class Installed(ledger.Case):
                 run(compiler, *options, *warnings, "-I", os.path.join(self.prefix, "include"), "-c", source, "-o",
                     self.path("all_headers.o"))
 
+    def test_guards_without_a_name_are_warned_of(self):
+        """They would end at once, and what comes next be charged to nobody."""
+        include = os.path.join(self.prefix, "include")
+        for guard in ("enter{s}", "enter(scope(s))", "must_not_fail()", 'owned_scope("request")', "bind(s, [] {})"):
+            source = self.write("guard.cpp", f"#include <heapledger/scope.hpp>\nusing namespace heapledger;\n"
+                                             f"void f(scope s) {{ (void)s; {guard}; }}\n")
+            for compiler in filter(shutil.which, ("g++", "clang++")):
+                with self.subTest(guard=guard, compiler=compiler):
+                    done = subprocess.run([compiler, "-std=c++20", "-I", include, "-fsyntax-only", source], capture_output=True,
+                                          text=True, check=True, timeout=ledger.TIMEOUT)
+                    self.assertIn("guard.cpp:3", done.stderr)
+
+    def test_a_pool_or_a_policy_in_place_of_a_set_is_explained(self):
+        source = self.path("sets.cpp")
+        for header, use in (("resource", "pool_resource<threading::thread_cached> r; void* p = r.allocate(1);"),
+                            ("allocator", "pool<48> p; int* i = pool_allocator<int, pool<48>>(&p).allocate(1);"),
+                            ("pooled", "struct event : pooled<event, threading::shared> {}; event* e = new event;")):
+            self.write("sets.cpp", f"#include <heapledger/pool/{header}.hpp>\nusing namespace heapledger;\n{use}\n")
+            with self.subTest(header=header):
+                done = subprocess.run(["c++", "-std=c++20", "-I", os.path.join(self.prefix, "include"), "-fsyntax-only", source],
+                                      capture_output=True, text=True, check=False, timeout=ledger.TIMEOUT)
+                self.assertIn("pool_set<threading::...>", next(line for line in done.stderr.splitlines() if "error:" in line))
+
     def test_the_coroutines_of_the_guides(self):
         """As docs/budgets.md and docs/executors.md have the promise, whoever resumes a coroutine is afterwards where it was."""
         docs = os.path.join(CONSUMER, "..", "..", "docs")

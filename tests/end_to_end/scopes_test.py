@@ -15,12 +15,13 @@ CASES = {
     "scope_corners": ["table_full", "asked_while_it_ends", "closed_in_a_reaction", "back_into_closed", "refused_and_folded", "forked_in_a_reaction", "foreign_outlives", "foreign_late", "foreign_inherited", "copied_result", "attached_in_c", "first_budget", "unloaded_before", "unloaded_after"],
     "scope_limits": ["refused_resize", "refused_resize_of_large", "reaction_in_resize", "resized_at_the_limit", "past_the_limit", "transfer_of_nothing", "many_soft_budgets", "nested_too_deep", "deep_on_a_small_stack", "foreign_in_portions", "threshold_above", "what_hung_on_it"],
     "budgets": ["fails", "counts", "ancestors", "stops", "spares", "noexcept", "reserve", "thresholds"],
-    **{f"noexcept_code.{how}": ["containers", "rethrown", "handled"] for how in ("O0", "O2", "Os", "fixed", "clang0", "clang2")},
+    **{f"noexcept_code.{how}": ["containers", "rethrown", "handled"] for how in ("O0", "O2", "Os", "fixed", "linked", "clang0", "clang2")},
+    "noexcept_code.within": ["containers", "rethrown"],  # what is thrown is std::bad_alloc
     "leases": ["last_byte", "overshoot", "many_leases", "to_the_last", "taken_back", "lease_gone", "counted_to_the_last"],
     "coroutines": ["resumed", "destroyed", "hopping", "kept", "not_begun", "guards", "destroyed_in_guards", "destroyed_by_itself"],
     "expectations": ["plain", "threads", "forked", "googletest"],
     "scope_reports": ["schedule", "thread", "asking", "forked", "foreign", "exits", "asked_last", "signals"],
-    "executors": ["adding", "watching", "senders", "contexts"],
+    "executors": ["adding", "watching", "senders", "contexts", "fibers"],
     # where Asio, Boost and oneTBB are installed; and clang, above
     "asio_scopes": ["executor", "coroutine", "bound_handlers"],
     "asio_scopes_tracked": ["executor", "coroutine", "bound_handlers", "tracked"],

@@ -152,6 +152,12 @@ class Threads(ledger.Case):
         r = self.same("exhaustion").report
         self.assert_sums(r)
 
+    def test_memory_exhausted_with_the_library_within(self):
+        """No operator of the C++ library stands behind the probe's."""
+        done = self.profile([ledger.program("exhaustion_within")])
+        self.assertEqual((done.status, done.out), (0, b"exhausted, thrown, and went on\n"), done)
+        self.assert_sums(done.report)
+
     def test_plugins_in_a_loop(self):
         r = self.assert_same([ledger.program("plugins"), ledger.PROGRAMS, "200"], processes=1).report
         self.assert_balanced(r)

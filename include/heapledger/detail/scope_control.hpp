@@ -102,6 +102,7 @@ inline void stay_loaded(void* code) {
 // Null in a program of which no part has exceptions. Weak, so that all its parts make scopes alike.
 [[noreturn, gnu::weak]] void throw_budget_exceeded(const heapledger_refusal* why);
 [[gnu::weak]] int may_throw_budget_exceeded();
+[[gnu::weak]] int may_fail_malloc(const void* caller);
 }  // namespace detail
 
 inline scope::scope(std::string_view name, budget limits, scope parent) : handle_(0) {
@@ -114,6 +115,7 @@ inline scope::scope(std::string_view name, budget limits, scope parent) : handle
   if (limited && limits.action == on_exceed::fail) {
     heapledger_on_refused_new(detail::throw_budget_exceeded);
     if (heapledger_on_refused_new_ask != nullptr) heapledger_on_refused_new_ask(detail::may_throw_budget_exceeded);
+    if (heapledger_on_refused_malloc_ask != nullptr) heapledger_on_refused_malloc_ask(detail::may_fail_malloc);
   }
   // A probe older than this header has no create_with: what hangs on the scope is then attached when it is asked for.
   if (!limited || heapledger_scope_create_with == nullptr) {

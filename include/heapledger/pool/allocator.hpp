@@ -29,6 +29,7 @@ class pool_allocator {
   pool_allocator(const pool_allocator<U, Set>& other) noexcept : pools_(other.pools()) {}
 
   T* allocate(std::size_t count) {
+    static_assert(pool_detail::takes_sizes<Set>, "the second argument is a set, as pool_set<threading::...>");
     if (count == 1) [[likely]]
       return static_cast<T*>(pools_->allocate(sizeof(T), alignment));
     if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) pool_detail::throw_bad_array_new_length();

@@ -213,4 +213,13 @@ class pool_set {
   std::pmr::memory_resource* upstream_;
 };
 
+namespace pool_detail {
+// A pool_set, or what stands in for one.
+template <class T>
+concept takes_sizes = requires(T set, void* chunk, std::size_t bytes) {
+  chunk = set.allocate(bytes, bytes);
+  set.deallocate(chunk, bytes, bytes);
+};
+}  // namespace pool_detail
+
 }  // namespace heapledger

@@ -27,6 +27,7 @@ template <class Class, class Set = pool_set<threading::thread_cached, no_header,
 class pooled {
  public:
   HEAPLEDGER_POOL_HOT static void* operator new(std::size_t bytes) {
+    static_assert(pool_detail::takes_sizes<Set>, "the second argument is a set, as pool_set<threading::...>");
     return pools().allocate(bytes, alignment_of(bytes));
   }
   HEAPLEDGER_POOL_HOT static void operator delete(void* object, std::size_t bytes) noexcept {

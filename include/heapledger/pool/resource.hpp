@@ -14,6 +14,9 @@ namespace heapledger {
 
 template <class Set = pool_set<>>
 class pool_resource : public std::pmr::memory_resource {
+  static_assert(pool_detail::takes_sizes<Set>,
+                "a resource is made of a set, as pool_resource<pool_set<threading::...>>");
+
  public:
   explicit pool_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource()) : set_(upstream) {}
   explicit pool_resource(std::nullptr_t) {}

@@ -2,13 +2,17 @@
 //
 // Where the program brings its own form of one of them, the others must behave as the standard says: fall back to it.
 // Then they are passed to the library's own definitions, which do, and end in malloc and free.
+#include <cerrno>
 #include <cstdlib>
 
 #include "probe/hook/aligned.hpp"
 #include "probe/hook/change_kind.hpp"
 #include "probe/hook/event.hpp"
+#include "probe/hook/scope_gate.hpp"
 
 using namespace heapledger::probe;
+
+extern "C" [[gnu::weak]] void (*_ZSt15get_new_handlerv())();
 
 namespace {
 
@@ -22,18 +26,40 @@ struct hooked_operator {
   void* found;
 };
 
-void* looked_up(const char* name, const void* caller) {
-  void* const found = next_symbol(name, caller);
-  if (found == nullptr) std::abort();  // nobody could have called us: no C++ library
-  return found;
-}
-
 void* behind(hooked_operator& of, const void* caller) {
   void* found = __atomic_load_n(&of.found, __ATOMIC_RELAXED);
   if (found != nullptr) return found;
-  found = looked_up(of.name, caller);
+  found = next_symbol(of.name, caller);
+  if (found == nullptr) std::abort();  // nobody could have called us: no C++ library
   if (operators_stay()) __atomic_store_n(&of.found, found, __ATOMIC_RELAXED);
   return found;
+}
+
+bool new_handler_made_room() {
+  const auto handler = _ZSt15get_new_handlerv != nullptr ? _ZSt15get_new_handlerv() : nullptr;
+  if (handler != nullptr) handler();
+  return handler != nullptr;
+}
+void* allocate_again(std::size_t bytes) {
+  return allocate_tagged(next.operator_new, bytes);
+}
+void* allocate_again(std::size_t bytes, std::size_t alignment) {
+  return aligned_event(alignment).block(next.memalign(alignment, with_tag(bytes)), bytes);
+}
+
+// Out of memory, and nothing stands behind ours: the C++ library is linked into a program that is linked with us, so
+// ours came first, and its own were left out.
+template <block_kind Kind, bool Throws, class... Arguments>
+HL_COLD void* without_library(const frame_state& caller, std::size_t bytes, Arguments... arguments) {
+  if constexpr (Throws) {
+    while (new_handler_made_room())
+      if (void* const block = allocate_again(bytes, arguments...); block != nullptr)
+        return book_block<Kind, Throws>(block, bytes, caller);
+    throw_bad_alloc_for(reinterpret_cast<const void*>(caller.pc));
+    std::abort();  // no part of the program has exceptions
+  }
+  errno = ENOMEM;
+  return nullptr;
 }
 
 // Out of memory: the library's own operator new knows the new-handler and how to throw. If its handler made room, the
@@ -47,7 +73,8 @@ HL_COLD void* ask_library(hooked_operator& of, std::uint64_t pc, std::uint64_t r
     if (void* const block = allocate_tagged(next.operator_new, bytes); block != nullptr)
       return book_block<Kind, Throws>(block, bytes, {pc, rsp, rbp});
   const bool direct = next.cxx_direct;
-  void* const found = direct ? looked_up(of.of_one, place) : behind(of, place);
+  void* const found = direct ? next_symbol(of.of_one, place) : behind(of, place);
+  if (found == nullptr) return without_library<Kind, Throws>({pc, rsp, rbp}, bytes, arguments...);
   void* const block = reinterpret_cast<void* (*)(std::size_t, Arguments...)>(found)(bytes, arguments...);
   if (block != nullptr && direct) change_kind(block, Kind);
   return block;

@@ -237,6 +237,10 @@ HL_EXPORT void heapledger_on_refused_new_ask(int (*may)(void)) {
   set_once(may_throw, may);
 }
 
+HL_EXPORT void heapledger_on_refused_malloc_ask(int (*may)(const void*)) {
+  set_once(may_fail, may);
+}
+
 HL_EXPORT int heapledger_scope_foreign(heapledger_scope scope, std::int64_t bytes) {
   const booking event(__builtin_dwarf_cfa());
   return !event || bytes == 0 || charge_foreign(*event, scope, bytes) ? 1 : 0;

@@ -11,6 +11,7 @@ namespace heapledger::probe {
 
 constinit throw_refusal thrower = nullptr;
 constinit ask_whether_caught may_throw = nullptr;
+constinit ask_whether_borne may_fail = nullptr;
 
 namespace {
 
@@ -24,6 +25,13 @@ using globals_getter = exception_globals*();
 using thrower_of_nothing = void();
 constinit globals_getter* get_exception_globals = nullptr;
 constinit thrower_of_nothing* throw_bad_alloc = nullptr;
+
+// Where the C++ library is linked into a program that is linked with us, its functions have names there because we
+// refer to them.
+extern "C" {
+[[gnu::weak]] exception_globals* __cxa_get_globals();
+[[gnu::weak]] void _ZSt17__throw_bad_allocv();
+}
 
 bool unwinding() {
   return get_exception_globals != nullptr && get_exception_globals()->uncaught != 0;
@@ -58,10 +66,10 @@ void notify(books& own, const obstacle& met, scope_event what, std::size_t bytes
 }
 
 // An exception that nobody can catch would end the program.
-bool would_terminate(books& own) {
-  if (may_throw == nullptr || own.scopes->notifying) return false;
+bool would_terminate(books& own, std::uint64_t pc, bool throws) {
+  if (own.scopes->notifying || (throws ? may_throw == nullptr : may_fail == nullptr)) return false;
   int may = 1;
-  call_outside(own, [&may] { may = may_throw(); });
+  call_outside(own, [=, &may] { may = throws ? may_throw() : may_fail(reinterpret_cast<const void*>(pc)); });
   return may == 0;
 }
 
@@ -78,7 +86,7 @@ bool admit_settled(books& own, std::size_t bytes, std::uint64_t pc, bool throws,
       continue;
     }
     if (!sparing_known && met.record->fail) {
-      sparing = spared(own, pc) || (throws && would_terminate(own));
+      sparing = spared(own, pc) || would_terminate(own, pc, throws);
       sparing_known = true;
     }
     waived.add(met.record);
@@ -116,6 +124,8 @@ void look_up_quietly(Function*& out, const char* name, const void* caller) {
 void look_up_exceptions(const void* caller) {
   look_up_quietly(get_exception_globals, "__cxa_get_globals", caller);
   look_up_quietly(throw_bad_alloc, "_ZSt17__throw_bad_allocv", caller);
+  if (get_exception_globals == nullptr) get_exception_globals = __cxa_get_globals;
+  if (throw_bad_alloc == nullptr) throw_bad_alloc = _ZSt17__throw_bad_allocv;
 }
 
 }  // namespace
@@ -126,6 +136,12 @@ void prepare_refusals() {
   if (!__atomic_exchange_n(&asked, true, __ATOMIC_RELAXED)) look_up_exceptions(nullptr);
 }
 
+HL_COLD void throw_bad_alloc_for(const void* caller) {
+  // Operator new came with a library that was opened later.
+  if (throw_bad_alloc == nullptr) look_up_exceptions(caller);
+  if (throw_bad_alloc != nullptr) throw_bad_alloc();
+}
+
 template <bool Throws>
 HL_COLD void* refuse(books* own, void* block, std::uint64_t pc) {
   const refusal what = own->scopes->last_refusal;
@@ -133,9 +149,7 @@ HL_COLD void* refuse(books* own, void* block, std::uint64_t pc) {
   next.free(block);
   if constexpr (Throws) {
     if (thrower != nullptr) thrower(&what);
-    // Operator new came with a library that was opened later.
-    if (throw_bad_alloc == nullptr) look_up_exceptions(reinterpret_cast<const void*>(pc));
-    if (throw_bad_alloc != nullptr) throw_bad_alloc();
+    throw_bad_alloc_for(reinterpret_cast<const void*>(pc));
   }
   errno = ENOMEM;
   return nullptr;

@@ -20,6 +20,8 @@ HL_COLD void* refuse(books* own, void* block, std::uint64_t pc);
 
 // Finds in the C++ library what cannot be looked for in an allocation.
 void prepare_refusals();
+// As the C++ library's operator new does. `caller`: who means its functions. Returns where there is no C++ library.
+void throw_bad_alloc_for(const void* caller);
 
 // The program's own way to throw: see heapledger_on_refused_new(). Set once.
 using throw_refusal = void (*)(const refusal* what);
@@ -27,5 +29,8 @@ HL_INTERNAL extern throw_refusal thrower;
 // Whether it could be caught: see heapledger_on_refused_new_ask(). Set once.
 using ask_whether_caught = int (*)();
 HL_INTERNAL extern ask_whether_caught may_throw;
+// The same of malloc, which the program's own operator new may have called: see heapledger_on_refused_malloc_ask().
+using ask_whether_borne = int (*)(const void* caller);
+HL_INTERNAL extern ask_whether_borne may_fail;
 
 }  // namespace heapledger::probe
