@@ -40,32 +40,7 @@ void write_process(page& page, const process_info& process) {
     line += fmt::format(", ran {}", seconds_text(process.duration_ns));
   line += ", " + ending_text(process);
   page.paragraph(line, 0);
-  if (process.signal == SIGKILL) {
-    page.paragraph("SIGKILL comes from a person, a supervisor, or the kernel when memory runs out (see dmesg).", 0);
-  }
-  if (process.forked) {
-    page.paragraph(fmt::format("It is a fork of pid {}: what that had allocated before is not in these numbers.",
-                               process.parent_pid),
-                   0);
-  }
-  if (process.attached_after_ns > 0) {
-    page.paragraph("What it had allocated before is not in these numbers; times are from the moment of attaching.", 0);
-  }
-  if (process.stacks == "off")
-    page.paragraph(
-        "Recorded with --stacks off: how much was allocated, by which thread and in which sizes, but not where. Record "
-        "without that option to see the places.",
-        0);
-  if (process.stacks == "fp") {
-    page.paragraph("Recorded with --stacks fp: code built without frame pointers is missing from stacks.", 0);
-  }
-  if (process.stacks == "jit") {
-    page.paragraph(
-        "Recorded with --stacks jit: callers of code without unwind tables were found by frame pointers. Where such "
-        "code "
-        "keeps none, they are missing or wrong.",
-        0);
-  }
+  for (const auto& note : process_notes(process)) page.paragraph(note, 0);
 }
 
 void write_window(page& page, const profile& p) {
@@ -172,6 +147,28 @@ std::string ending_text(const process_info& process) {
       break;
   }
   return "its end was not seen";
+}
+
+std::vector<std::string> process_notes(const process_info& process) {
+  std::vector<std::string> notes;
+  if (process.signal == SIGKILL)
+    notes.emplace_back("SIGKILL comes from a person, a supervisor, or the kernel when memory runs out (see dmesg).");
+  if (process.forked)
+    notes.push_back(fmt::format("It is a fork of pid {}: what that had allocated before is not in these numbers.",
+                                process.parent_pid));
+  if (process.attached_after_ns > 0)
+    notes.emplace_back("What it had allocated before is not in these numbers; times are from the moment of attaching.");
+  if (process.stacks == "off")
+    notes.emplace_back(
+        "Recorded with --stacks off: how much was allocated, by which thread and in which sizes, but not where. Record "
+        "without that option to see the places.");
+  if (process.stacks == "fp")
+    notes.emplace_back("Recorded with --stacks fp: code built without frame pointers is missing from stacks.");
+  if (process.stacks == "jit")
+    notes.emplace_back(
+        "Recorded with --stacks jit: callers of code without unwind tables were found by frame pointers. Where such "
+        "code keeps none, they are missing or wrong.");
+  return notes;
 }
 
 std::string nothing_seen_text(const profile& p) {

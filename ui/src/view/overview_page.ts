@@ -86,7 +86,10 @@ export class OverviewPage implements Page {
     const shown = texts.slice(0, 2);
     const all = problems(this.context);
     const open = (): void => this.context.change({ view: "problems" });
-    fill(this.warning, ...shown.map((text) => el("p", { class: "warning" }, text,
+    fill(this.warning,
+      ...words.notes.map((text) => el("p", { class: "warning note" }, text)),
+      ...words.resident.map((text) => el("p", { class: "warning note" }, text, el("button", { on: { click: () => this.context.change({ view: "memory" }) } }, "Resident memory"))),
+      ...shown.map((text) => el("p", { class: "warning" }, text,
       el("button", { on: { click: open } }, all > shown.length ? `All ${all}` : "More"))));
   }
 
@@ -125,7 +128,7 @@ export class OverviewPage implements Page {
       el("ol", {}, ...rows,
         rest > 0 ? el("li", { class: "soft" }, el("b", { class: "percent" }, percentText(rest, whole)),
           el("div", {}, `${counted(ranked.length - placesShown, "more function")}`), el("span", { class: "right" }, valueText(rest, bytes))) : null,
-        top.length === 0 ? el("li", { class: "soft" }, el("b"), el("div", {}, "Nothing by this measure.")) : null));
+        top.length === 0 ? el("li", { class: "soft" }, el("b"), el("div", {}, whole > 0 ? "It was recorded without stacks." : "Nothing by this measure.")) : null));
   }
 
   private drawChanges(): void {
