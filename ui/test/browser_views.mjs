@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 
 export async function everyViewShows({ page, settled, report }) {
   const views = await page.$$eval(".tabs [data-view]", (tabs) => tabs.map((tab) => tab.dataset.view));
-  for (const known of ["scopes", "pools"]) assert.equal(views.includes(known), report[known] !== undefined, known);
+  for (const [view, key] of [["scopes", "scopes"], ["pools", "pools"], ["marks", "markers"]])
+    assert.equal(views.includes(view), report[key] !== undefined, view);
   for (const view of views.filter((each) => !["flame", "functions", "stacks"].includes(each))) {
     await page.click(`[data-view=${view}]`);
     await settled();
@@ -52,6 +53,31 @@ export async function poolsAreTold({ page, settled, report }) {
       if (isPlain(taker.function)) assert.ok(text.includes(taker.function), taker.function);
     }
   }
+}
+
+export async function marksAreTold({ page, settled, report }) {
+  await page.click("[data-view=marks]");
+  await settled();
+  const rows = await page.$$eval("main tbody tr", (all) => all.map((row) => [row.children[1].firstChild.title, row.children[3].textContent, row.children[4].textContent,
+    row.children[5].textContent]));
+  assert.deepEqual(rows, report.markers.map((marker) => [`${marker.live_bytes.toLocaleString("en-US")} bytes`, marker.live_blocks.toLocaleString("en-US"), marker.name,
+    marker.snapshot ? "snapshot" : ""]));
+}
+
+// What a narrow window's table goes by is to be seen.
+export async function narrowTablesShowTheirOrder({ page, settled }) {
+  await page.setViewportSize({ width: 400, height: 800 });
+  for (const view of ["stacks", "functions"]) {
+    await page.click(`[data-view=${view}]`);
+    for (const by of await page.$$eval(".measures [data-choice]", (all) => all.map((one) => one.dataset.choice))) {
+      await page.click(`.measures [data-choice=${by}]`);
+      await settled();
+      assert.ok(await page.isVisible("main .table-head [aria-sort]"), `${view} by ${by}`);
+      const cells = await page.$$eval("main .table-row:first-child > *", (all) => all.map((cell) => cell.clientWidth));
+      assert.ok(cells.every((width) => width === 0 || width > 60), `${view} by ${by}: cells of ${cells}`);
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
 }
 
 export async function mappingsAreTold({ page, settled, report }) {

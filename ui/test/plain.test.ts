@@ -4,6 +4,7 @@ import { fromFragment, initial, toFragment, type State } from "../src/app/state"
 import { Reader } from "../src/data/reader";
 import { scopeLines } from "../src/model/scope_lines";
 import { ageRows, fates, lifeRows, meanLife } from "../src/model/lifetimes";
+import { placeNames } from "../src/model/name_places";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, lifeText, percentText, secondsText } from "../src/model/text";
 import { sizeRows } from "../src/view/sizes_page";
@@ -44,6 +45,17 @@ test("the axis of time counts in what a clock shows", () => {
   assert.deepEqual(labels(7 * 86400), ["0 s", "24 h", "48 h", "72 h", "96 h", "120 h", "144 h", "168 h"]);
   assert.deepEqual(timeSplits(3599.85, 3600.15, 4).map(axisSeconds), ["59 min 59.9 s", "1 h", "1 h 0.1 s"]);
   assert.ok(timeSplits(0, 2 ** 33, 8).length < 10);
+});
+
+test("names of moments do not cover each other, and the first ones are shown", () => {
+  assert.deepEqual(placeNames([{ x: 50, width: 20 }], 0, 100), [54]);
+  assert.deepEqual(placeNames([{ x: 90, width: 20 }], 0, 100), [66], "before its line");
+  assert.deepEqual(placeNames([{ x: 50, width: 60 }], 0, 100), [null], "wider than both sides");
+  const crowd = Array.from({ length: 4000 }, (_, i) => ({ x: i / 4, width: 30 + (i % 50) }));
+  const begins = placeNames(crowd, 0, 1000);
+  const spans = begins.flatMap((begin, i) => (begin === null ? [] : [[begin, begin + crowd[i]!.width] as const])).sort((a, b) => a[0] - b[0]);
+  assert.ok(begins[0] === 4 && spans.length > 10);
+  spans.slice(1).forEach(([begin], i) => assert.ok(begin > spans[i]![1], `${begin} is covered`));
 });
 
 test("columns that are cut off are refused", () => {

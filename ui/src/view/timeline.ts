@@ -5,6 +5,7 @@ import type { Profile } from "../model/profile";
 import { bytesText, countText, secondsText } from "../model/text";
 import { scopeLines, type ScopeLine } from "../model/scope_lines";
 import { el, fill } from "./dom";
+import { drawMarks, marksAt } from "./timeline_marks";
 
 const mostPoints = 8000;
 const shortestTimeline = 0.01; // seconds: what ends sooner, looking more often does not catch
@@ -86,8 +87,9 @@ export class Timeline {
     this.plot?.destroy();
     const points = this.profile.report.timeline;
     if (points.length < 2) {
+      const none = this.profile.report.process.ended === "running" ? "Only the profile that is written at the end has a timeline." : "This profile has no timeline.";
       const advice = this.profile.report.process.duration < shortestTimeline ? "." : ": run --interval 1 looks more often.";
-      fill(this.plotBox, el("p", { class: "empty" }, points.length === 0 ? "This profile has no timeline." : `It ran too short for a timeline${advice}`));
+      fill(this.plotBox, el("p", { class: "empty" }, points.length === 0 ? none : `It ran too short for a timeline${advice}`));
       return;
     }
     const { time, live, rss } = withPeak(thin(points.map((p) => p.time), points.map((p) => p.live_bytes),
@@ -125,9 +127,9 @@ export class Timeline {
         { ...axis, size: 72, splits: (_plot, _axis, low, high) => byteSplits(low, high), values: (_plot, ticks) => ticks.map(axisBytes) },
       ],
       hooks: {
-        draw: [(plot) => this.drawMarks(plot, colour)],
+        draw: [(plot) => drawMarks(plot, this.profile.report, colour)],
         setScale: [(plot, key) => key === "x" && this.scaled(plot)],
-        setCursor: [(plot) => this.tell(plot.cursor.idx ?? null, time, live, rss, scopes)],
+        setCursor: [(plot) => this.tell(plot.cursor.idx ?? null, time, live, rss, scopes, marksAt(plot, this.profile.report))],
       },
     };
     fill(this.plotBox);
@@ -170,39 +172,13 @@ export class Timeline {
     this.tell(null, [], [], []);
   }
 
-  // The peak by the books, which knows more than the points of the timeline do.
-  private drawMarks(plot: uPlot, colour: (name: string) => string): void {
-    const { totals, markers } = this.profile.report;
-    const context = plot.ctx;
-    const ratio = devicePixelRatio || 1;
-    context.save();
-    context.font = `${11 * ratio}px system-ui, sans-serif`;
-    context.textBaseline = "bottom";
-    const { left, top, width, height } = plot.bbox;
-    const mark = (time: number, text: string, stroke: string): void => {
-      const x = plot.valToPos(time, "x", true);
-      if (x < left - 1 || x > left + width + 1) return;
-      context.strokeStyle = context.fillStyle = stroke;
-      context.lineWidth = ratio;
-      context.setLineDash([3 * ratio, 3 * ratio]);
-      context.beginPath();
-      context.moveTo(x, top);
-      context.lineTo(x, top + height);
-      context.stroke();
-      context.textAlign = x > left + width / 2 ? "right" : "left";
-      context.fillText(text, x + (context.textAlign === "right" ? -4 : 4) * ratio, top + 2 * ratio);
-    };
-    for (const marker of markers ?? []) mark(marker.time, marker.name, colour("--soft"));
-    if (totals.peak_time !== undefined) mark(totals.peak_time, `peak${totals.peak_bytes_seen === undefined ? "" : " by stack"} ${bytesText(totals.peak_bytes)}`, colour("--peak"));
-    context.restore();
-  }
-
-  private tell(index: number | null, time: number[], live: number[], rss: (number | null)[], scopes: ScopeLine[] = []): void {
+  private tell(index: number | null, time: number[], live: number[], rss: (number | null)[], scopes: ScopeLine[] = [], marks: string[] = []): void {
     if (index !== null && time[index] !== undefined) {
       const resident = rss[index];
       this.caption.textContent = `${secondsText(time[index]!)}: ${bytesText(live[index]!)} live` +
         (resident ? `, ${bytesText(resident)} resident` : "") +
-        scopes.map((scope) => (scope.live[index] == null ? "" : ` · ${scope.name} about ${bytesText(scope.live[index]!)}`)).join("");
+        scopes.map((scope) => (scope.live[index] == null ? "" : ` · ${scope.name} about ${bytesText(scope.live[index]!)}`)).join("") +
+        marks.map((name) => ` · ${name}`).join("");
       return;
     }
     this.caption.textContent = this.span ? this.tellSpan(this.span) : this.tellAll();
