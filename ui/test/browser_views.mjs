@@ -86,11 +86,15 @@ export async function mappingsAreTold({ page, settled, report }) {
   const cards = await page.$$eval("main .card", (all) => all.map((card) => card.textContent));
   assert.equal(cards.length, report.mapped.stacks.length);
   assert.ok(!cards.some(hasHidden), "hidden characters");
-  const most = (stack) => (report.mapped.seen === undefined ? stack.live_bytes : stack.most_resident_bytes);
+  const seen = report.mapped.stacks.some((stack) => stack.most_resident_bytes > 0);
+  const most = (stack) => (seen ? stack.most_resident_bytes : stack.live_bytes);
+  const all = report.mapped.stacks.reduce((sum, stack) => sum + most(stack), 0);
   const told = [...report.mapped.stacks].sort((a, b) => most(b) - most(a));
   told.forEach((stack, i) => {
     for (const words of [`${stack.ranges.toLocaleString("en-US")} range`, `${stack.calls.toLocaleString("en-US")} call`])
       assert.ok(cards[i].includes(words), `${words} is not in: ${cards[i]}`);
+    const share = `${((100 * most(stack)) / (all || 1)).toFixed(1)} %`;
+    assert.ok(cards[i].startsWith(share), `${cards[i]} should begin with ${share}`);
     const plain = stack.frames.find((frame) => isPlain(frame.function));
     if (plain) assert.ok(cards[i].includes(plain.function), plain.function);
   });
