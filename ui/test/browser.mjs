@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { growthIsTheDifference } from "./browser_compared.mjs";
-import { backReturns, keysAreEnough } from "./browser_keys.mjs";
+import { backReturns, keysAreEnough, spanByKeys } from "./browser_keys.mjs";
 import { everyViewShows, leaksAreTold, mappingsAreTold, marksAreTold, narrowTablesShowTheirOrder, paperHasAll, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
 
 const [file, ...reportFiles] = process.argv.slice(2);
@@ -260,6 +260,7 @@ try {
   await everyViewShows(opened);
   await paperHasAll(opened);
   await keysAreEnough(opened);
+  if (report.timeline.length > 4) await spanByKeys(opened);
   await backReturns(opened);
   await sizesAndLivesAreTold(opened);
   await narrowTablesShowTheirOrder(opened);

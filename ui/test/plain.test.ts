@@ -2,15 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromFragment, initial, toFragment, type State } from "../src/app/state";
 import { Reader } from "../src/data/reader";
+import { thin, together, withPeak } from "../src/model/chart";
 import { scopeLines } from "../src/model/scope_lines";
 import { ageRows, fates, lifeRows, meanLife } from "../src/model/lifetimes";
 import { placeNames } from "../src/model/name_places";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, lifeText, percentText, secondsText } from "../src/model/text";
+import { brief } from "../src/view/json_stacks";
 import { sizeRows } from "../src/view/sizes_page";
 import { ends } from "../src/view/stack_list";
 import { sortByValue } from "../src/view/table";
-import { axisSeconds, thin, timeSplits, withPeak } from "../src/view/timeline";
+import { axisSeconds, timeSplits } from "../src/view/timeline";
 
 function varint(value: bigint): number[] {
   const bytes: number[] = [];
@@ -106,6 +108,14 @@ test("a thinned timeline keeps every peak", () => {
   assert.deepEqual(thinned.time, [...thinned.time].sort((a, b) => a - b));
 });
 
+test("two timelines on one axis keep every point of both", () => {
+  const now = { time: [0, 2, 4], live: [0, 20, 10], rss: [1, null, 3] };
+  const before = { time: [1, 2, 8], live: [5, 50, 80], rss: [null, null, null] };
+  assert.deepEqual(together(now, before), {
+    time: [0, 1, 2, 4, 8], live: [0, 10, 20, 10, null], rss: [1, null, null, 3, null], before: [null, 5, 50, 60, 80],
+  });
+});
+
 test("every allocation is in one row of the histogram", () => {
   const buckets = [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 11, allocations: 5 }, { from: 12, to: 15, allocations: 7 }, { from: 64, to: 79, allocations: 0 }];
   assert.deepEqual(sizeRows(buckets), [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 15, allocations: 12 }]);
@@ -121,6 +131,17 @@ test("names lose outer scopes before they are cut", () => {
   assert.equal(fitted("abcdefgh", 5), "abcd…");
   assert.equal(fitted("operator new(std::size_t)", 10), "operator …");
   assert.equal(fitted("::::::", 2), "::");
+});
+
+test("names in one word", () => {
+  assert.equal(brief("main"), "main");
+  assert.equal(brief("unsigned long a::b<c, d<e> >(int, void (*)(char))"), "a::b");
+  assert.equal(brief("(anonymous namespace)::threads()::{lambda()#1}::operator()() const"), "threads::{lambda#1}::operator()");
+  assert.equal(brief("a::b::get() const &"), "a::b::get");
+  assert.equal(brief("a::f(int) [clone .part.0]"), "a::f");
+  assert.equal(brief("operator new(unsigned long)"), "operator new");
+  assert.equal(brief("a::operator delete[](void*)"), "a::operator delete[]");
+  assert.equal(brief("std::ostream& a::operator<< <char>(std::ostream&, char)"), "a::operator<<");
 });
 
 test("growth in words", () => {

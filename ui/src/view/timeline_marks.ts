@@ -3,6 +3,7 @@
 import type uPlot from "uplot";
 import type { Report } from "../data/report";
 import { placeNames } from "../model/name_places";
+import type { Profile } from "../model/profile";
 import { bytesText } from "../model/text";
 
 const widestName = 150; // px
@@ -15,7 +16,7 @@ interface Mark {
   stroke: string;
 }
 
-export function drawMarks(plot: uPlot, report: Report, colour: (name: string) => string): void {
+export function drawMarks(plot: uPlot, { report, before }: Profile, colour: (name: string) => string): void {
   const context = plot.ctx;
   const ratio = devicePixelRatio || 1;
   const { left, top, width, height } = plot.bbox;
@@ -27,6 +28,8 @@ export function drawMarks(plot: uPlot, report: Report, colour: (name: string) =>
   if (totals.peak_time !== undefined) {
     marks.push({ x: position(totals.peak_time), text: `peak${totals.peak_bytes_seen === undefined ? "" : " by stack"} ${bytesText(totals.peak_bytes)}`, stroke: colour("--peak") });
   }
+  const old = before?.report.totals;
+  if (old?.peak_time !== undefined) marks.push({ x: position(old.peak_time), text: `peak before ${bytesText(old.peak_bytes)}`, stroke: colour("--soft") });
   for (const marker of markers) marks.push({ x: position(marker.time), text: marker.name, stroke: colour("--soft") });
   const seen = marks.filter(({ x }) => x >= left - 1 && x <= right + 1);
 
