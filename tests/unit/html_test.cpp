@@ -6,7 +6,10 @@
 
 #include "full_profile.hpp"
 #include "hostile_profile.hpp"
+#include "tool/analyse/snapshots.hpp"
 #include "tool/html/data.hpp"
+#include "tool/report/loss_words.hpp"
+#include "tool/report/text.hpp"
 
 namespace heapledger::html {
 namespace {
@@ -85,6 +88,20 @@ TEST(html_data, says_how_it_was_recorded_where_that_changes_what_its_numbers_mea
   p.process.stacks = "fp";
   EXPECT_NE(page_data(p).find("\"notes\":[\"What it had allocated before is not in these numbers"), std::string::npos);
   EXPECT_NE(page_data(p).find("code built without frame pointers is missing"), std::string::npos);
+}
+
+TEST(html_data, adds_up_errors_of_a_kind) {
+  profile p = full_profile();
+  p.errors = {{"overflow", 1, 2}, {"overflow", 3, 3}};
+  const std::string data = page_data(p);
+  EXPECT_NE(data.find("\"error_kinds\":[\"" + report::error_text("overflow", 5) + "\"]"), std::string::npos);
+  EXPECT_NE(data.find("\"errors\":[\"" + report::error_text("overflow", 2) + "\",\""), std::string::npos);
+}
+
+TEST(html_data, of_a_snapshot_says_that_it_is_one) {
+  const profile p = analyse::profile_at(full_profile(), 2);
+  EXPECT_NE(page_data(p).find("\"ending\":\"as it was at the snapshot 'warm'\""), std::string::npos);
+  EXPECT_NE(report::text_report(p, {}).find("as it was at the snapshot 'warm'"), std::string::npos);
 }
 
 TEST(html_data, says_what_resident_memory_is_where_malloc_has_little_of_it) {

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "tool/analyse/seen_peak.hpp"
+#include "tool/analyse/snapshots.hpp"
 #include "tool/analyse/timeline.hpp"
 #include "tool/report/command_text.hpp"
 #include "tool/report/marker_table.hpp"
@@ -26,7 +27,8 @@ std::string signal_text(int signal) {
   return fmt::format("SIG{} ({})", name, description != nullptr ? description : "?");
 }
 
-void write_process(page& page, const process_info& process) {
+void write_process(page& page, const profile& p) {
+  const process_info& process = p.process;
   page.line(command_text(process.command, process.exe), tone::bold);
   std::string line = fmt::format("pid {}", process.pid);
   if (!process.host.empty()) line += " on " + terminal_text(process.host);
@@ -38,7 +40,7 @@ void write_process(page& page, const process_info& process) {
                         seconds_text(process.duration_ns));
   else
     line += fmt::format(", ran {}", seconds_text(process.duration_ns));
-  line += ", " + ending_text(process);
+  line += ", " + ending_text(p);
   page.paragraph(line, 0);
   for (const auto& note : process_notes(process)) page.paragraph(note, 0);
 }
@@ -149,6 +151,12 @@ std::string ending_text(const process_info& process) {
   return "its end was not seen";
 }
 
+std::string ending_text(const profile& p) {
+  const marker_info* snapshot = analyse::shown_snapshot(p);
+  if (snapshot == nullptr) return ending_text(p.process);
+  return fmt::format("as it was at the snapshot '{}'", terminal_text(snapshot->name));
+}
+
 std::vector<std::string> process_notes(const process_info& process) {
   std::vector<std::string> notes;
   if (process.signal == SIGKILL)
@@ -180,7 +188,7 @@ std::string nothing_seen_text(const profile& p) {
 }
 
 void write_overview(page& page, const profile& p) {
-  write_process(page, p.process);
+  write_process(page, p);
   if (p.window) write_window(page, p);
   page.blank();
   write_totals(page, p);

@@ -11,6 +11,8 @@ namespace heapledger::report {
 
 // "exited with status 0", "was killed by SIGKILL (Killed)", ...
 std::string ending_text(const process_info& process);
+// The same of a profile: of a snapshot, that it is one.
+std::string ending_text(const profile& p);
 
 // What must be known of how it was recorded to read its numbers, a sentence or two each.
 std::vector<std::string> process_notes(const process_info& process);

@@ -190,6 +190,7 @@ export interface Words {
   host: string;
   losses: string[];
   errors: string[]; // one for each of the report's
+  error_kinds: string[]; // all of a kind together
   symbols: string[];
   modules: string[];
   threads: string[]; // names, one for each of the report's

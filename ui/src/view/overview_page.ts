@@ -75,13 +75,14 @@ export class OverviewPage implements Page {
   private drawWarnings(): void {
     const { profile } = this.context;
     const { words, report, exact } = profile;
-    const texts: string[] = [...words.errors];
+    const texts: string[] = [...words.error_kinds];
     const share = words.nameless_peak_bytes / Math.max(1, report.totals.peak_bytes);
     if (share >= 0.2 && words.symbols.length > 0) {
       texts.push(`${percentText(Math.min(share, 1), 1)} of the bytes at the peak belong to functions without a name: ${words.symbols[0]}.`);
     }
     if (words.dead_ends !== "") texts.push(words.dead_ends);
-    if (words.losses.length > 0) texts.push(`Not everything could be booked: ${words.losses[0]}`);
+    const loss = words.losses[0];
+    if (loss !== undefined) texts.push(report.totals.allocations === 0 ? loss : `Not everything could be booked: ${loss}`);
     if (!exact) texts.push("Some numbers of this profile are above 2^53; here they are rounded.");
     const shown = texts.slice(0, 2);
     const all = problems(this.context);
@@ -89,8 +90,7 @@ export class OverviewPage implements Page {
     fill(this.warning,
       ...words.notes.map((text) => el("p", { class: "warning note" }, text)),
       ...words.resident.map((text) => el("p", { class: "warning note" }, text, el("button", { on: { click: () => this.context.change({ view: "memory" }) } }, "Resident memory"))),
-      ...shown.map((text) => el("p", { class: "warning" }, text,
-      el("button", { on: { click: open } }, all > shown.length ? `All ${all}` : "More"))));
+      ...shown.map((text) => el("p", { class: "warning" }, text, el("button", { on: { click: open } }, all > shown.length ? `All ${all}` : "More"))));
   }
 
   private opens(fn: number): Attributes["on"] {
