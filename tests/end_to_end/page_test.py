@@ -64,6 +64,9 @@ class Page(ledger.Case):
     def test_no_allocation(self):
         self.assert_page_tells(self.profile([ledger.program("nothing")]).files[0])
 
+    def test_marks(self):
+        self.assert_page_tells(self.profile([ledger.program("markers"), "phases"]).files[0])
+
     def test_pools(self):
         self.assert_page_tells(self.profile([ledger.program("pools"), "sited"]).files[0])
 

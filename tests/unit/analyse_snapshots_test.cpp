@@ -31,6 +31,15 @@ TEST(snapshots, books_add_up_from_snapshot_to_snapshot) {
   format::check(second);
 }
 
+TEST(snapshots, a_profile_knows_which_it_is_of) {
+  const auto p = full_profile();
+  const auto second = profile_at(p, 2);
+  ASSERT_NE(shown_snapshot(second), nullptr);
+  EXPECT_EQ(shown_snapshot(second)->name, p.markers[2].name);
+  EXPECT_EQ(shown_snapshot(p), nullptr);
+  EXPECT_EQ(shown_snapshot(profile_between(p, 0, 2)), nullptr);
+}
+
 TEST(snapshots, between_two_is_the_difference) {
   const auto p = full_profile();
   const auto window = profile_between(p, 0, 2);

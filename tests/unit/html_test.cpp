@@ -6,7 +6,10 @@
 
 #include "full_profile.hpp"
 #include "hostile_profile.hpp"
+#include "tool/analyse/snapshots.hpp"
 #include "tool/html/data.hpp"
+#include "tool/report/loss_words.hpp"
+#include "tool/report/text.hpp"
 
 namespace heapledger::html {
 namespace {
@@ -73,6 +76,43 @@ TEST(html_data, says_what_the_report_says_where_nothing_was_seen) {
   EXPECT_EQ(page_data(p).find("Not one allocation"), std::string::npos);
   p.stacks.clear();
   EXPECT_NE(page_data(p).find("\"losses\":[\"Not one allocation was seen."), std::string::npos);
+}
+
+TEST(html_data, says_how_it_was_recorded_where_that_changes_what_its_numbers_mean) {
+  profile p = full_profile();
+  EXPECT_NE(page_data(p).find("It is a fork of pid 4710: what that had allocated before is not in"), std::string::npos);
+  EXPECT_NE(page_data(p).find("SIGKILL comes from"), std::string::npos);
+  p.process = {};
+  EXPECT_NE(page_data(p).find("\"notes\":[]"), std::string::npos);
+  p.process.attached_after_ns = 1;
+  p.process.stacks = "fp";
+  EXPECT_NE(page_data(p).find("\"notes\":[\"What it had allocated before is not in these numbers"), std::string::npos);
+  EXPECT_NE(page_data(p).find("code built without frame pointers is missing"), std::string::npos);
+}
+
+TEST(html_data, adds_up_errors_of_a_kind) {
+  profile p = full_profile();
+  p.errors = {{"overflow", 1, 2}, {"overflow", 3, 3}};
+  const std::string data = page_data(p);
+  EXPECT_NE(data.find("\"error_kinds\":[\"" + report::error_text("overflow", 5) + "\"]"), std::string::npos);
+  EXPECT_NE(data.find("\"errors\":[\"" + report::error_text("overflow", 2) + "\",\""), std::string::npos);
+}
+
+TEST(html_data, of_a_snapshot_says_that_it_is_one) {
+  const profile p = analyse::profile_at(full_profile(), 2);
+  EXPECT_NE(page_data(p).find("\"ending\":\"as it was at the snapshot 'warm'\""), std::string::npos);
+  EXPECT_NE(report::text_report(p, {}).find("as it was at the snapshot 'warm'"), std::string::npos);
+}
+
+TEST(html_data, says_what_resident_memory_is_where_malloc_has_little_of_it) {
+  profile p = full_profile();
+  p.memory = memory_map{.rss_bytes = 1000, .live_bytes = 1, .allocator_bytes = 500};
+  EXPECT_NE(page_data(p).find("500 B of 1000 B of resident memory at 0.00 ms are in no live block"), std::string::npos);
+  p.memory = memory_map{.rss_bytes = 1000, .live_bytes = 900, .mapped_bytes = 400};
+  EXPECT_NE(page_data(p).find("\"resident\":[\"400 B of 1000 B of resident memory are not malloc's"),
+            std::string::npos);
+  p.memory = memory_map{.rss_bytes = 1000, .live_bytes = 900};
+  EXPECT_NE(page_data(p).find("\"resident\":[]"), std::string::npos);
 }
 
 }  // namespace

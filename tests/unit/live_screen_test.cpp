@@ -228,12 +228,26 @@ TEST_F(live_screen, unfolds_rows_of_one_view_only) {
 
 TEST(live_table, leaves_out_the_least_column_first) {
   const auto& stacks = view_of(subject::stack);
-  EXPECT_EQ(table(stacks, order::peak, true, 100).heading().find("*PEAK") == std::string::npos, false);
-  const auto narrow = table(stacks, order::churn, true, 46).heading();
+  sample running;
+  running.rate = per_second{};
+  EXPECT_EQ(table(stacks, order::peak, running, 100).heading().find("*PEAK") == std::string::npos, false);
+  const auto narrow = table(stacks, order::churn, running, 46).heading();
   EXPECT_NE(narrow.find("*ALLOCS/s"), std::string::npos);
   EXPECT_NE(narrow.find("LIVE"), std::string::npos);
   EXPECT_EQ(narrow.find("PEAK"), std::string::npos);
   EXPECT_EQ(narrow.find("BLOCKS"), std::string::npos);
+}
+
+TEST(live_table, has_no_rates_of_what_has_ended_before_any_is_known) {
+  const auto& stacks = view_of(subject::stack);
+  sample only;
+  EXPECT_NE(table(stacks, order::live, only, 80).heading().find("GROWTH/s"), std::string::npos) << "they will come";
+  const auto room = table(stacks, order::live, only, 80).where_width();
+  only.state = watched::ended;
+  const table ended(stacks, order::live, only, 80);
+  EXPECT_EQ(ended.heading().find("/s"), std::string::npos);
+  EXPECT_GT(ended.where_width(), room + 20);
+  EXPECT_NE(table(stacks, order::growth, only, 80).heading().find("*GROWTH/s"), std::string::npos);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { growthIsTheDifference } from "./browser_compared.mjs";
-import { backReturns, keysAreEnough } from "./browser_keys.mjs";
-import { everyViewShows, leaksAreTold, mappingsAreTold, paperHasAll, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
+import { backReturns, keysAreEnough, spanByKeys } from "./browser_keys.mjs";
+import { everyViewShows, leaksAreTold, mappingsAreTold, marksAreTold, narrowTablesShowTheirOrder, paperHasAll, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
 
 const [file, ...reportFiles] = process.argv.slice(2);
 const address = pathToFileURL(file).href;
@@ -212,6 +212,27 @@ async function stackIsCopied() {
   assert.equal(copied === "" ? 0 : copied.split("\n").length, stack.frames.length + stack.scope.length);
 }
 
+// However deep it is.
+async function stackIsShownInTheGraph() {
+  await page.click(".measures [data-choice=allocated]");
+  await page.click("[data-view=stacks]");
+  await settled();
+  const deepest = report.stacks.filter((stack) => stack.allocated_bytes > 0).reduce((most, one) => (one.frames.length > most.frames.length ? one : most));
+  await page.setViewportSize({ width: 1280, height: 420 });
+  await page.evaluate((stack) => window.heapledger.change({ stack }), deepest.id);
+  await page.click("text=Show in the flame graph");
+  await settled();
+  const { chosen, node, y, height } = await page.evaluate(() => {
+    const { flame, model, profile, state } = window.heapledger;
+    const box = flame.boxes.find((one) => one.node === flame.selected);
+    return { chosen: flame.selected, node: profile.places.node[profile.stacks.place[model.stackById(state.stack)]],
+      y: box && flame.top(box.level) - flame.element.scrollTop, height: flame.element.clientHeight };
+  });
+  assert.equal(chosen, node);
+  assert.ok(y >= 0 && y + 19 <= height, `its box is at ${y} of ${height} pixels`);
+  await page.setViewportSize({ width: 1280, height: 800 });
+}
+
 async function nothingIsSaid() {
   await page.click("[data-view=overview]");
   assert.match(await page.textContent(".warnings"), /Not one allocation was seen/);
@@ -239,8 +260,11 @@ try {
   await everyViewShows(opened);
   await paperHasAll(opened);
   await keysAreEnough(opened);
+  if (report.timeline.length > 4) await spanByKeys(opened);
   await backReturns(opened);
   await sizesAndLivesAreTold(opened);
+  await narrowTablesShowTheirOrder(opened);
+  if (report.markers) await marksAreTold(opened);
   if (report.pools) await poolsAreTold(opened);
   if (report.mapped) await mappingsAreTold(opened);
   assert.equal((await page.$("[data-view=leaks]")) !== null, leaks !== undefined, "a view of leaks");
@@ -263,4 +287,5 @@ async function onePageOfOneProfile() {
   await searchKnowsItsShare();
   await linkRestoresView();
   await stackIsCopied();
+  await stackIsShownInTheGraph();
 }

@@ -22,6 +22,7 @@ export async function growthIsTheDifference({ page, settled, report, has }, old)
     ++seen;
   }
   assert.ok(seen > 0);
+  await relativesAreTheDifference({ page, settled, report, has }, old);
   await page.click("[data-view=flame]");
   await settled();
   const { x, y } = await page.$eval(".flame-page canvas", (canvas) => canvas.getBoundingClientRect().toJSON());
@@ -32,6 +33,36 @@ export async function growthIsTheDifference({ page, settled, report, has }, old)
   await page.click("[data-view=stacks]");
   await page.click("[data-view=overview]");
   await settled();
+}
+
+// Who called a function before and after: of every stack the frame outside of its outermost one.
+async function relativesAreTheDifference({ page, settled, report, has }, old) {
+  const callers = (of, name) => {
+    const sums = new Map();
+    for (const stack of of.stacks.filter((each) => has(each, name))) {
+      const caller = stack.frames[stack.frames.findLastIndex((frame) => frame.function === name) + 1]?.function;
+      sums.set(caller, (sums.get(caller) ?? 0) + stack.allocated_bytes);
+    }
+    return sums;
+  };
+  const names = await page.$$eval(".table-row .name", (all) => all.map((one) => one.title));
+  const scopes = new Set([report, old].flatMap((of) => of.stacks).flatMap((stack) => stack.scope));
+  let seen = 0;
+  for (const [i, name] of names.entries()) {
+    if (!/^\w+(::\w+)*(\(.*\))?$/.test(name)) continue;
+    await page.click(`.table-row >> nth=${i}`);
+    await settled();
+    const shown = await page.$eval(".detail .relatives", (list) => [...list.querySelectorAll("li:has(a)")].map((row) =>
+      [row.querySelector("a").title, row.firstChild.title, row.firstChild.textContent]));
+    const [before, after] = [callers(old, name), callers(report, name)];
+    for (const [caller, title, text] of shown.filter(([one]) => /^\w+(\(.*\))?$/.test(one) && !scopes.has(one))) {
+      const [was, is] = [before.get(caller) ?? 0, after.get(caller) ?? 0];
+      assert.equal(title, `${was.toLocaleString("en-US")} bytes before, ${is.toLocaleString("en-US")} bytes after`, `${caller} calls ${name}`);
+      assert.equal(Math.sign(parseFloat(text)), Math.sign(is - was), text);
+      ++seen;
+    }
+  }
+  assert.ok(seen > 0);
 }
 
 // Turned around, each child of the root is a place that allocates: before, after and growth by function are those of all

@@ -37,6 +37,24 @@ export async function keysAreEnough({ page, settled }) {
   await page.keyboard.press("Escape");
 }
 
+// A span of the timeline, and all of it again.
+export async function spanByKeys({ page, settled, report }) {
+  await page.click("[data-view=overview]");
+  await page.focus(".plot");
+  for (let i = 0; i < 25; ++i) await page.keyboard.press("ArrowRight");
+  await settled();
+  assert.match(await page.textContent(".timeline .caption"), / live/);
+  await page.keyboard.press("Shift+End");
+  await page.keyboard.press("Shift+ArrowLeft");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /[#&]t=/.test(location.hash));
+  const [begin, end] = await page.evaluate(() => [window.heapledger.state.span.begin, window.heapledger.state.span.end]);
+  const last = report.timeline.at(-1).time;
+  assert.ok(begin > 0.2 * last && begin < 0.3 * last + 0.8 * report.timeline[0].time && end > 0.95 * last && end < last, `${begin} to ${end} of ${last}`);
+  await page.keyboard.press("0");
+  await page.waitForFunction(() => !/[#&]t=/.test(location.hash));
+}
+
 export async function backReturns({ page, settled }) {
   const view = () => page.evaluate(() => [window.heapledger.state.view, document.querySelector(".tabs [aria-current]").dataset.view]);
   await page.click("[data-view=overview]");

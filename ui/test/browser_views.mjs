@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 
 export async function everyViewShows({ page, settled, report }) {
   const views = await page.$$eval(".tabs [data-view]", (tabs) => tabs.map((tab) => tab.dataset.view));
-  for (const known of ["scopes", "pools"]) assert.equal(views.includes(known), report[known] !== undefined, known);
+  for (const [view, key] of [["scopes", "scopes"], ["pools", "pools"], ["marks", "markers"]])
+    assert.equal(views.includes(view), report[key] !== undefined, view);
   for (const view of views.filter((each) => !["flame", "functions", "stacks"].includes(each))) {
     await page.click(`[data-view=${view}]`);
     await settled();
@@ -54,17 +55,46 @@ export async function poolsAreTold({ page, settled, report }) {
   }
 }
 
+export async function marksAreTold({ page, settled, report }) {
+  await page.click("[data-view=marks]");
+  await settled();
+  const rows = await page.$$eval("main tbody tr", (all) => all.map((row) => [row.children[1].firstChild.title, row.children[3].textContent, row.children[4].textContent,
+    row.children[5].textContent]));
+  assert.deepEqual(rows, report.markers.map((marker) => [`${marker.live_bytes.toLocaleString("en-US")} bytes`, marker.live_blocks.toLocaleString("en-US"), marker.name,
+    marker.snapshot ? "snapshot" : ""]));
+}
+
+// What a narrow window's table goes by is to be seen.
+export async function narrowTablesShowTheirOrder({ page, settled }) {
+  await page.setViewportSize({ width: 400, height: 800 });
+  for (const view of ["stacks", "functions"]) {
+    await page.click(`[data-view=${view}]`);
+    for (const by of await page.$$eval(".measures [data-choice]", (all) => all.map((one) => one.dataset.choice))) {
+      await page.click(`.measures [data-choice=${by}]`);
+      await settled();
+      assert.ok(await page.isVisible("main .table-head [aria-sort]"), `${view} by ${by}`);
+      const cells = await page.$$eval("main .table-row:first-child > *", (all) => all.map((cell) => cell.clientWidth));
+      assert.ok(cells.every((width) => width === 0 || width > 60), `${view} by ${by}: cells of ${cells}`);
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+}
+
 export async function mappingsAreTold({ page, settled, report }) {
   await page.click("[data-view=memory]");
   await settled();
   const cards = await page.$$eval("main .card", (all) => all.map((card) => card.textContent));
   assert.equal(cards.length, report.mapped.stacks.length);
   assert.ok(!cards.some(hasHidden), "hidden characters");
-  const most = (stack) => (report.mapped.seen === undefined ? stack.live_bytes : stack.most_resident_bytes);
+  const seen = report.mapped.stacks.some((stack) => stack.most_resident_bytes > 0);
+  const most = (stack) => (seen ? stack.most_resident_bytes : stack.live_bytes);
+  const all = report.mapped.stacks.reduce((sum, stack) => sum + most(stack), 0);
   const told = [...report.mapped.stacks].sort((a, b) => most(b) - most(a));
   told.forEach((stack, i) => {
     for (const words of [`${stack.ranges.toLocaleString("en-US")} range`, `${stack.calls.toLocaleString("en-US")} call`])
       assert.ok(cards[i].includes(words), `${words} is not in: ${cards[i]}`);
+    const share = `${((100 * most(stack)) / (all || 1)).toFixed(1)} %`;
+    assert.ok(cards[i].startsWith(share), `${cards[i]} should begin with ${share}`);
     const plain = stack.frames.find((frame) => isPlain(frame.function));
     if (plain) assert.ok(cards[i].includes(plain.function), plain.function);
   });

@@ -2,14 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromFragment, initial, toFragment, type State } from "../src/app/state";
 import { Reader } from "../src/data/reader";
+import { thin, together, withPeak } from "../src/model/chart";
 import { scopeLines } from "../src/model/scope_lines";
 import { ageRows, fates, lifeRows, meanLife } from "../src/model/lifetimes";
+import { placeNames } from "../src/model/name_places";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, lifeText, percentText, secondsText } from "../src/model/text";
+import { brief } from "../src/view/json_stacks";
 import { sizeRows } from "../src/view/sizes_page";
 import { ends } from "../src/view/stack_list";
 import { sortByValue } from "../src/view/table";
-import { axisSeconds, thin, timeSplits, withPeak } from "../src/view/timeline";
+import { axisSeconds, timeSplits } from "../src/view/timeline";
 
 function varint(value: bigint): number[] {
   const bytes: number[] = [];
@@ -44,6 +47,17 @@ test("the axis of time counts in what a clock shows", () => {
   assert.deepEqual(labels(7 * 86400), ["0 s", "24 h", "48 h", "72 h", "96 h", "120 h", "144 h", "168 h"]);
   assert.deepEqual(timeSplits(3599.85, 3600.15, 4).map(axisSeconds), ["59 min 59.9 s", "1 h", "1 h 0.1 s"]);
   assert.ok(timeSplits(0, 2 ** 33, 8).length < 10);
+});
+
+test("names of moments do not cover each other, and the first ones are shown", () => {
+  assert.deepEqual(placeNames([{ x: 50, width: 20 }], 0, 100), [54]);
+  assert.deepEqual(placeNames([{ x: 90, width: 20 }], 0, 100), [66], "before its line");
+  assert.deepEqual(placeNames([{ x: 50, width: 60 }], 0, 100), [null], "wider than both sides");
+  const crowd = Array.from({ length: 4000 }, (_, i) => ({ x: i / 4, width: 30 + (i % 50) }));
+  const begins = placeNames(crowd, 0, 1000);
+  const spans = begins.flatMap((begin, i) => (begin === null ? [] : [[begin, begin + crowd[i]!.width] as const])).sort((a, b) => a[0] - b[0]);
+  assert.ok(begins[0] === 4 && spans.length > 10);
+  spans.slice(1).forEach(([begin], i) => assert.ok(begin > spans[i]![1], `${begin} is covered`));
 });
 
 test("columns that are cut off are refused", () => {
@@ -94,6 +108,14 @@ test("a thinned timeline keeps every peak", () => {
   assert.deepEqual(thinned.time, [...thinned.time].sort((a, b) => a - b));
 });
 
+test("two timelines on one axis keep every point of both", () => {
+  const now = { time: [0, 2, 4], live: [0, 20, 10], rss: [1, null, 3] };
+  const before = { time: [1, 2, 8], live: [5, 50, 80], rss: [null, null, null] };
+  assert.deepEqual(together(now, before), {
+    time: [0, 1, 2, 4, 8], live: [0, 10, 20, 10, null], rss: [1, null, null, 3, null], before: [null, 5, 50, 60, 80],
+  });
+});
+
 test("every allocation is in one row of the histogram", () => {
   const buckets = [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 11, allocations: 5 }, { from: 12, to: 15, allocations: 7 }, { from: 64, to: 79, allocations: 0 }];
   assert.deepEqual(sizeRows(buckets), [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 15, allocations: 12 }]);
@@ -109,6 +131,17 @@ test("names lose outer scopes before they are cut", () => {
   assert.equal(fitted("abcdefgh", 5), "abcd…");
   assert.equal(fitted("operator new(std::size_t)", 10), "operator …");
   assert.equal(fitted("::::::", 2), "::");
+});
+
+test("names in one word", () => {
+  assert.equal(brief("main"), "main");
+  assert.equal(brief("unsigned long a::b<c, d<e> >(int, void (*)(char))"), "a::b");
+  assert.equal(brief("(anonymous namespace)::threads()::{lambda()#1}::operator()() const"), "threads::{lambda#1}::operator()");
+  assert.equal(brief("a::b::get() const &"), "a::b::get");
+  assert.equal(brief("a::f(int) [clone .part.0]"), "a::f");
+  assert.equal(brief("operator new(unsigned long)"), "operator new");
+  assert.equal(brief("a::operator delete[](void*)"), "a::operator delete[]");
+  assert.equal(brief("std::ostream& a::operator<< <char>(std::ostream&, char)"), "a::operator<<");
 });
 
 test("growth in words", () => {

@@ -72,6 +72,12 @@ profile profile_at(const profile& p, std::uint32_t marker) {
   return result;
 }
 
+const marker_info* shown_snapshot(const profile& p) {
+  if (p.process.ended != ending::running || p.window || p.markers.empty()) return nullptr;
+  const marker_info& last = p.markers.back();
+  return last.time_ns == p.process.duration_ns ? &last : nullptr;
+}
+
 profile profile_between(const profile& p, std::uint32_t since, std::optional<std::uint32_t> until) {
   auto result = frame_of(p);
   std::vector<counters> counts;

@@ -17,6 +17,9 @@ std::optional<std::uint32_t> find_snapshot(const profile& p, std::string_view na
 // timeline, and the markers, end at that moment.
 profile profile_at(const profile& p, std::uint32_t marker);
 
+// The snapshot whose books these are, as profile_at() made them; null where they are of no snapshot.
+const marker_info* shown_snapshot(const profile& p);
+
 // What happened from one marker to another (nothing: up to the end of the profile). The live bytes of a stack are by
 // how much they grew, below zero where they shrank; `window` is set; there is no peak.
 profile profile_between(const profile& p, std::uint32_t since, std::optional<std::uint32_t> until);

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tool/analyse/error_places.hpp"
 #include "tool/analyse/groups.hpp"
 #include "tool/analyse/mismatches.hpp"
 #include "tool/analyse/symbol_gaps.hpp"
@@ -17,6 +20,7 @@
 #include "tool/report/names.hpp"
 #include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
+#include "tool/report/tables.hpp"
 #include "tool/report/troubles.hpp"
 #include "tool/report/units.hpp"
 
@@ -45,25 +49,36 @@ std::string symbol_lines(const profile& p) {
 }  // namespace
 
 std::string words(const profile& p) {
+  analyse::machinery machinery(p);
+  const auto error_words = [&](const auto& of, std::uint32_t doubt) {
+    return report::error_text(of.kind, of.count, of.allocated_by, of.freed_by) +
+           (doubt == none ? "" : " " + report::doubt_text(p, doubt));
+  };
   std::vector<std::string> errors;
   for (const auto& [error, doubt] : analyse::judged_errors(p))
-    errors.push_back(report::error_text(error.kind, error.count, error.allocated_by, error.freed_by));
+    errors.push_back(error_words(error, doubt));
+  std::vector<std::string> error_kinds;
+  for (const auto& kind : analyse::error_kinds(p, machinery))
+    error_kinds.push_back(error_words(kind, kind.doubt));
   auto losses = report::loss_texts(p);
   if (auto text = report::nothing_seen_text(p); !text.empty()) losses.insert(losses.begin(), std::move(text));
+  std::vector<std::string> resident;
+  for (const auto& text : {report::mapped_share_text(p), report::allocator_share_text(p)})
+    if (!text.empty()) resident.push_back(text);
   std::vector<std::string> modules;
   for (const auto& module : p.modules) modules.push_back(report::terminal_text(module.path));
   std::vector<std::string> threads;
   for (const auto& thread : p.threads) threads.push_back(report::terminal_text(thread.name));
-  analyse::machinery machinery(p);
   const auto nameless = analyse::nameless_at_peak(p, analyse::find_sites(p, machinery));
   return fmt::format(
       R"({{"name":{},"command":{},"ending":{},"host":{},"losses":{},"errors":{},"symbols":{},"modules":{},"threads":{},)"
-      R"("nameless_peak_bytes":{},"dead_ends":{},"symbolized":{}}})",
+      R"("error_kinds":{},"nameless_peak_bytes":{},"dead_ends":{},"notes":{},"resident":{},"symbolized":{}}})",
       report::json_string(report::terminal_text(report::file_part(p.process.exe))),
       report::json_string(report::command_text(p.process.command, p.process.exe)),
-      report::json_string(report::ending_text(p.process)), report::json_string(report::terminal_text(p.process.host)),
-      text_list(losses), text_list(errors), symbol_lines(p), text_list(modules), text_list(threads), nameless.bytes,
-      report::json_string(report::dead_end_text(p)), p.symbolized);
+      report::json_string(report::ending_text(p)), report::json_string(report::terminal_text(p.process.host)),
+      text_list(losses), text_list(errors), symbol_lines(p), text_list(modules), text_list(threads),
+      text_list(error_kinds), nameless.bytes, report::json_string(report::dead_end_text(p)),
+      text_list(report::process_notes(p.process)), text_list(resident), p.symbolized);
 }
 
 std::string small_report(profile& p) {

@@ -79,7 +79,7 @@ std::string as_text(const sample& from, const process_info& process, const std::
   out += leaks_summary(from) + "\n";
   const auto& all = rows_of(from, options.what);
   if (rows.empty()) return out + fmt::format("  {}\n\n", all.empty() ? view_of(options.what).empty : none_lives);
-  const table lines(view_of(options.what), options.by, from.rate.has_value(), options.width);
+  const table lines(view_of(options.what), options.by, from, options.width);
   out += lines.heading() + "\n";
   const auto where = where_texts(from, options.what, rows, described, lines.where_width());
   for (std::size_t i = 0; i < rows.size(); ++i) out += lines.line(all[rows[i]], where[i]) + "\n";

@@ -134,7 +134,7 @@ std::vector<screen_line> screen::body(std::size_t room, std::size_t columns) {
         {fmt::format("  {}", search_.empty() ? view_of(what_).empty : "nothing here has that in a name"), look::faint}};
   if (selected_at_ < first_) first_ = selected_at_;
   first_ = std::min(first_, ranked_.size() - 1);
-  const table columns_of(view_of(what_), by_, last_->rate.has_value(), columns);
+  const table columns_of(view_of(what_), by_, *last_, columns);
   const auto& rows = rows_of(*last_, what_);
   for (;;) {
     const std::size_t count = std::min(room, ranked_.size() - first_);
@@ -187,7 +187,7 @@ std::vector<screen_line> screen::draw(std::size_t lines, std::size_t columns) {
     if (lines > least_lines + 4) result = head(columns);
     if (lines > least_lines) {
       if (lines > least_lines + 3) result.push_back({tabs(), look::plain});
-      result.push_back({table(view_of(what_), by_, last_->rate.has_value(), columns).heading(), look::heading});
+      result.push_back({table(view_of(what_), by_, *last_, columns).heading(), look::heading});
     }
     const bool has_bottom = lines > 1;
     const auto room = lines - std::min(lines, result.size() + (has_bottom ? 1 : 0));

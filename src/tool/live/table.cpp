@@ -98,9 +98,11 @@ std::string churn_text(double per_second) {
   return report::count_text(static_cast<std::uint64_t>(std::max<std::int64_t>(rounded(per_second), 0)));
 }
 
-table::table(const view& of, order by, bool has_rates, std::size_t width)
-    : title_(of.title), by_(by), has_rates_(has_rates), where_width_(width) {
-  for (const auto& each : of.columns) columns_.push_back(&each);
+table::table(const view& of, order by, const sample& from, std::size_t width)
+    : title_(of.title), by_(by), has_rates_(from.rate.has_value()), where_width_(width) {
+  const bool never = !has_rates_ && from.state == watched::ended;
+  for (const auto& each : of.columns)
+    if (!never || !each.is_rate || each.sorts == by) columns_.push_back(&each);
   const auto worth = [&](const column* each) { return each->sorts == by ? INT_MAX : each->keep; };
   while (columns_.size() > 1 && columns_.size() * column_width + least_where > width)
     columns_.erase(std::min_element(columns_.begin(), columns_.end(),

@@ -15,10 +15,10 @@
 namespace heapledger::live {
 
 // A line of headings, and lines of rows, of at most `width` columns. Columns that do not fit are left out, never the
-// one that the order goes by.
+// one that the order goes by; of a program that has ended with one sample, those of rates, which nobody will know.
 class table {
  public:
-  table(const view& of, order by, bool has_rates, std::size_t width);
+  table(const view& of, order by, const sample& from, std::size_t width);
 
   std::string heading() const;
   std::string line(const row& of, const std::string& where) const;

@@ -58,21 +58,17 @@ bool is_python(const profile& p) {
 
 }  // namespace
 
-void write_mapped_share(page& page, const profile& p) {
-  if (!p.mapped || !p.memory) return;
+std::string mapped_share_text(const profile& p) {
+  if (!p.mapped || !p.memory) return {};
   const double share =
       static_cast<double>(p.memory->mapped_bytes) / static_cast<double>(std::max<std::int64_t>(1, p.memory->rss_bytes));
-  if (share < share_worth_a_word) return;
-  page.blank();
-  page.paragraph(
-      fmt::format("{} of {} of resident memory are not malloc's: the program mapped them itself. See \"Mapped by "
-                  "the program itself\" below.{}",
-                  bytes_text(p.memory->mapped_bytes), bytes_text(p.memory->rss_bytes),
-                  is_python(p) && is_mostly_anonymous(*p.mapped)
-                      ? " Python keeps most of its objects in such memory: with PYTHONMALLOC=malloc in the environment "
-                        "each is an allocation, and has a stack."
-                      : ""),
-      2);
+  if (share < share_worth_a_word) return {};
+  return fmt::format("{} of {} of resident memory are not malloc's: the program mapped them itself.{}",
+                     bytes_text(p.memory->mapped_bytes), bytes_text(p.memory->rss_bytes),
+                     is_python(p) && is_mostly_anonymous(*p.mapped)
+                         ? " Python keeps most of its objects in such memory: with PYTHONMALLOC=malloc in the "
+                           "environment each is an allocation, and has a stack."
+                         : "");
 }
 
 void write_mapped(page& page, const profile& p) {

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "tool/analyse/seen_peak.hpp"
+#include "tool/analyse/snapshots.hpp"
 #include "tool/analyse/timeline.hpp"
 #include "tool/report/command_text.hpp"
 #include "tool/report/marker_table.hpp"
@@ -26,7 +27,8 @@ std::string signal_text(int signal) {
   return fmt::format("SIG{} ({})", name, description != nullptr ? description : "?");
 }
 
-void write_process(page& page, const process_info& process) {
+void write_process(page& page, const profile& p) {
+  const process_info& process = p.process;
   page.line(command_text(process.command, process.exe), tone::bold);
   std::string line = fmt::format("pid {}", process.pid);
   if (!process.host.empty()) line += " on " + terminal_text(process.host);
@@ -38,34 +40,9 @@ void write_process(page& page, const process_info& process) {
                         seconds_text(process.duration_ns));
   else
     line += fmt::format(", ran {}", seconds_text(process.duration_ns));
-  line += ", " + ending_text(process);
+  line += ", " + ending_text(p);
   page.paragraph(line, 0);
-  if (process.signal == SIGKILL) {
-    page.paragraph("SIGKILL comes from a person, a supervisor, or the kernel when memory runs out (see dmesg).", 0);
-  }
-  if (process.forked) {
-    page.paragraph(fmt::format("It is a fork of pid {}: what that had allocated before is not in these numbers.",
-                               process.parent_pid),
-                   0);
-  }
-  if (process.attached_after_ns > 0) {
-    page.paragraph("What it had allocated before is not in these numbers; times are from the moment of attaching.", 0);
-  }
-  if (process.stacks == "off")
-    page.paragraph(
-        "Recorded with --stacks off: how much was allocated, by which thread and in which sizes, but not where. Record "
-        "without that option to see the places.",
-        0);
-  if (process.stacks == "fp") {
-    page.paragraph("Recorded with --stacks fp: code built without frame pointers is missing from stacks.", 0);
-  }
-  if (process.stacks == "jit") {
-    page.paragraph(
-        "Recorded with --stacks jit: callers of code without unwind tables were found by frame pointers. Where such "
-        "code "
-        "keeps none, they are missing or wrong.",
-        0);
-  }
+  for (const auto& note : process_notes(process)) page.paragraph(note, 0);
 }
 
 void write_window(page& page, const profile& p) {
@@ -174,6 +151,34 @@ std::string ending_text(const process_info& process) {
   return "its end was not seen";
 }
 
+std::string ending_text(const profile& p) {
+  const marker_info* snapshot = analyse::shown_snapshot(p);
+  if (snapshot == nullptr) return ending_text(p.process);
+  return fmt::format("as it was at the snapshot '{}'", terminal_text(snapshot->name));
+}
+
+std::vector<std::string> process_notes(const process_info& process) {
+  std::vector<std::string> notes;
+  if (process.signal == SIGKILL)
+    notes.emplace_back("SIGKILL comes from a person, a supervisor, or the kernel when memory runs out (see dmesg).");
+  if (process.forked)
+    notes.push_back(fmt::format("It is a fork of pid {}: what that had allocated before is not in these numbers.",
+                                process.parent_pid));
+  if (process.attached_after_ns > 0)
+    notes.emplace_back("What it had allocated before is not in these numbers; times are from the moment of attaching.");
+  if (process.stacks == "off")
+    notes.emplace_back(
+        "Recorded with --stacks off: how much was allocated, by which thread and in which sizes, but not where. Record "
+        "without that option to see the places.");
+  if (process.stacks == "fp")
+    notes.emplace_back("Recorded with --stacks fp: code built without frame pointers is missing from stacks.");
+  if (process.stacks == "jit")
+    notes.emplace_back(
+        "Recorded with --stacks jit: callers of code without unwind tables were found by frame pointers. Where such "
+        "code keeps none, they are missing or wrong.");
+  return notes;
+}
+
 std::string nothing_seen_text(const profile& p) {
   if (p.window || p.totals().allocations != 0 || p.process.exe.empty()) return {};
   return fmt::format(
@@ -183,7 +188,7 @@ std::string nothing_seen_text(const profile& p) {
 }
 
 void write_overview(page& page, const profile& p) {
-  write_process(page, p.process);
+  write_process(page, p);
   if (p.window) write_window(page, p);
   page.blank();
   write_totals(page, p);

@@ -157,19 +157,15 @@ void write_lifetimes(page& page, const profile& p) {
   if (!means.empty()) page.paragraph(means + ".", 2, tone::faint);
 }
 
-void write_allocator_share(page& page, const profile& p) {
+std::string allocator_share_text(const profile& p) {
   constexpr double share_worth_a_word = 0.4;
-  if (!p.memory || p.memory->allocator_bytes < p.memory->live_bytes) return;
+  if (!p.memory || p.memory->allocator_bytes < p.memory->live_bytes) return {};
   const double share = static_cast<double>(p.memory->allocator_bytes) /
                        static_cast<double>(std::max<std::int64_t>(1, p.memory->rss_bytes));
-  if (share < share_worth_a_word) return;
-  page.blank();
-  page.paragraph(
-      fmt::format("{} of {} of resident memory at {} are in no live block: the allocator has them. See \"Resident "
-                  "memory\" below.",
-                  bytes_text(p.memory->allocator_bytes), bytes_text(p.memory->rss_bytes),
-                  seconds_text(p.memory->time_ns)),
-      2);
+  if (share < share_worth_a_word) return {};
+  return fmt::format("{} of {} of resident memory at {} are in no live block: the allocator has them.",
+                     bytes_text(p.memory->allocator_bytes), bytes_text(p.memory->rss_bytes),
+                     seconds_text(p.memory->time_ns));
 }
 
 void write_memory(page& page, const profile& p) {

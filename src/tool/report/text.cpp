@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "tool/profile/saturating.hpp"
@@ -171,6 +172,16 @@ void write_lists(page& page, const profile& p, site_list& sites, const text_opti
   }
 }
 
+void write_memory_shares(page& page, const profile& p) {
+  const auto write = [&](const std::string& text, std::string_view section) {
+    if (text.empty()) return;
+    page.blank();
+    page.paragraph(fmt::format("{} See \"{}\" below.", text, section), 2);
+  };
+  write(mapped_share_text(p), "Mapped by the program itself");
+  write(allocator_share_text(p), "Resident memory");
+}
+
 }  // namespace
 
 std::string text_report(const profile& p, const text_options& options) {
@@ -182,8 +193,7 @@ std::string text_report(const profile& p, const text_options& options) {
   write_lost_stacks(page, p);
   write_missing_names(page, p, sites.sites());
   write_dead_ends(page, p);
-  write_mapped_share(page, p);
-  write_allocator_share(page, p);
+  write_memory_shares(page, p);
   write_lists(page, p, sites, options);
   write_scopes(page, p);
   write_markers(page, p, options.file);

@@ -24,12 +24,6 @@ std::string advice_behind(const module_info& module, std::string_view separator)
   return module.symbol_advice.empty() ? "" : fmt::format("{}{}", separator, terminal_text(module.symbol_advice));
 }
 
-std::string doubt_text(const profile& p, std::uint32_t module) {
-  return fmt::format(
-      "This may be no mistake: {} has operators new and delete of its own, which come here as malloc and free.",
-      terminal_text(file_part(p.modules[module].path)));
-}
-
 void write_freers(page& page, const profile& p, analyse::machinery& machinery, std::string_view kind,
                   const analyse::error_place& place) {
   if (place.freers.empty()) return;
@@ -46,6 +40,12 @@ void write_freers(page& page, const profile& p, analyse::machinery& machinery, s
 }
 
 }  // namespace
+
+std::string doubt_text(const profile& p, std::uint32_t module) {
+  return fmt::format(
+      "This may be no mistake: {} has operators new and delete of its own, which come here as malloc and free.",
+      terminal_text(file_part(p.modules[module].path)));
+}
 
 void write_errors(page& page, const profile& p, analyse::machinery& machinery) {
   const auto kinds = analyse::error_kinds(p, machinery);

@@ -1,6 +1,7 @@
 // What went wrong, in the program and in the profile: errors found, losses, missing symbols, the profiler's own share.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 
 namespace heapledger::report {
 
+// Of a mismatch that analyse::judged_errors doubts, for the operators of this module.
+std::string doubt_text(const profile& p, std::uint32_t module);
 void write_errors(page& page, const profile& p, analyse::machinery& machinery);
 void write_losses(page& page, const profile& p);
 // A short word before the lists, when much of them is without names; and at the end, which module lacks what.

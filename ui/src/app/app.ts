@@ -1,7 +1,7 @@
 // The frame around the views: header, tabs, search, keyboard, theme and address.
 import { isBytes, measureMeaning, measures, measureTitle, totalOf } from "../model/measure";
 import type { Profile } from "../model/profile";
-import { counted, percentText, secondsText, valueText } from "../model/text";
+import { counted, countText, percentText, secondsText, valueText } from "../model/text";
 import { Colours } from "../view/colours";
 import { segmented } from "../view/controls";
 import { el, fill } from "../view/dom";
@@ -9,6 +9,7 @@ import { FlamePage } from "../view/flame_page";
 import { FunctionsPage } from "../view/functions_page";
 import { helpBox } from "../view/help";
 import { LeaksPage, leaksFound } from "../view/leaks_page";
+import { MarksPage } from "../view/marks_page";
 import { MemoryPage } from "../view/memory_page";
 import { OverviewPage } from "../view/overview_page";
 import { PoolsPage } from "../view/pools_page";
@@ -136,6 +137,8 @@ export class App implements Context {
         return new ThreadsPage(this);
       case "scopes":
         return new ScopesPage(this);
+      case "marks":
+        return new MarksPage(this);
       case "pools":
         return new PoolsPage(this);
       case "leaks":
@@ -166,10 +169,10 @@ export class App implements Context {
     const count = problems(this);
     const titles: Record<View, string> = {
       overview: "Overview", flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes and lives",
-      threads: `Threads ${report.threads.length}`, scopes: "Scopes", pools: "Pools",
+      threads: `Threads ${countText(report.threads.length)}`, scopes: "Scopes", marks: "Marks", pools: "Pools",
       leaks: leaksFound(this) > 0 ? `Leaks ${leaksFound(this)}` : "Leaks", memory: "Resident memory", problems: count > 0 ? `Problems ${count}` : "Problems",
     };
-    const absent: Partial<Record<View, boolean>> = { scopes: !report.scopes, pools: !report.pools, leaks: !this.profile.leaks };
+    const absent: Partial<Record<View, boolean>> = { scopes: !report.scopes, marks: !report.markers, pools: !report.pools, leaks: !this.profile.leaks };
     const shown = views.filter((view) => !absent[view] || this.state.view === view);
     fill(this.tabs, ...shown.map((view) => el("button", {
       "data-view": view, "aria-current": view === this.state.view ? "page" : undefined,

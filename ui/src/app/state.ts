@@ -1,7 +1,7 @@
 // What the page shows, as plain data; the address's fragment keeps it, so that a link brings the same view back.
 import { isMeasure, type Measure } from "../model/measure";
 
-export const views = ["overview", "flame", "functions", "stacks", "sizes", "threads", "scopes", "pools", "leaks", "memory", "problems"] as const;
+export const views = ["overview", "flame", "functions", "stacks", "sizes", "threads", "scopes", "marks", "pools", "leaks", "memory", "problems"] as const;
 export type View = (typeof views)[number];
 
 export const directions = ["down", "up", "callers", "callees"] as const;

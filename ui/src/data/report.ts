@@ -144,6 +144,15 @@ export interface Leaks {
   taken_back: number;
 }
 
+// A named moment; a snapshot keeps every stack's counters, too.
+export interface Marker {
+  time: number;
+  name: string;
+  live_bytes: number;
+  live_blocks: number;
+  snapshot?: boolean;
+}
+
 export interface Report {
   process: {
     pid: number;
@@ -171,7 +180,7 @@ export interface Report {
   mapped?: Mapped;
   timeline: TimelinePoint[];
   errors: { kind: string; count: number; stack: number; freed_frames?: JsonFrame[] }[];
-  markers?: { time: number; name: string }[];
+  markers?: Marker[];
 }
 
 export interface Words {
@@ -181,11 +190,14 @@ export interface Words {
   host: string;
   losses: string[];
   errors: string[]; // one for each of the report's
+  error_kinds: string[]; // all of a kind together
   symbols: string[];
   modules: string[];
   threads: string[]; // names, one for each of the report's
   nameless_peak_bytes: number;
   dead_ends: string; // what to do where many stacks end early; empty: few do
+  notes: string[]; // what must be known of how it was recorded
+  resident: string[]; // what much of resident memory is, where no stack of malloc's has it
   symbolized: boolean;
 }
 

@@ -1,5 +1,6 @@
 // What outermost scopes held over time, at the times of the timeline.
 import type { ScopeRow } from "../data/report";
+import { along } from "./along";
 
 export interface ScopeLine {
   name: string;
@@ -14,15 +15,9 @@ export function scopeLines(scopes: ScopeRow[], time: number[], most: number): Sc
   lines.sort((a, b) => highest(b) - highest(a));
   return lines.slice(0, most).map((row) => {
     const points = row.timeline!;
-    let next = 0;
-    const live = time.map((at) => {
-      while (next < points.length && points[next]!.time <= at) ++next;
-      if (next === 0) return null;
-      const before = points[next - 1]!;
-      const after = points[next] ?? before;
-      const share = after.time > before.time ? (at - before.time) / (after.time - before.time) : 0;
-      return Math.round(before.live_bytes + share * (after.live_bytes - before.live_bytes));
-    });
+    const last = points[points.length - 1]!;
+    const live = along(points.map((point) => point.time), points.map((point) => point.live_bytes), time)
+      .map((value, i) => (time[i]! > last.time ? last.live_bytes : value));
     return { name: row.scope.join(" / "), live };
   });
 }

@@ -26,6 +26,7 @@ export class Flame {
   private laidOutFor = "";
   private pointed = -1; // boxes
   private selected = -1; // tree node
+  private sought = -1; // tree node that is to come in sight once it is laid out
   private dragged = false;
   private readonly drawSoon = onFrame(() => this.draw());
   private readonly window = new FlameWindow({
@@ -47,14 +48,18 @@ export class Flame {
     new ResizeObserver(() => this.drawSoon()).observe(this.element);
   }
 
-  show(tree: Tree, rootAtBottom: boolean, shares: Window | null): void {
-    if (tree !== this.tree) this.selected = -1;
+  // `node` is chosen and brought in sight; -1: none is.
+  show(tree: Tree, rootAtBottom: boolean, shares: Window | null, node = -1): void {
+    if (tree !== this.tree || node >= 0) this.selected = node;
+    this.sought = -1;
     this.tree = tree;
     this.rootAtBottom = rootAtBottom;
     this.window.reset(tree.value(tree.root), shares);
     this.laidOutFor = "";
     this.drawNow();
     this.element.scrollTop = rootAtBottom ? this.spacer.offsetHeight : 0;
+    this.sought = node;
+    this.seek();
     this.drawSoon();
   }
 
@@ -112,14 +117,18 @@ export class Flame {
     return true;
   }
 
-  private reveal(node: number): void {
-    if (!this.tree || node < 0) return;
-    const box = this.boxes.find((one) => one.node === node);
-    if (!box) return;
+  private seek(): void {
+    if (this.reveal(this.sought) || this.layout?.isDone) this.sought = -1;
+  }
+
+  private reveal(node: number): boolean {
+    const box = node < 0 ? undefined : this.boxes.find((one) => one.node === node);
+    if (!box) return false;
     const y = this.top(box.level);
     const { scrollTop, clientHeight } = this.element;
     if (y < scrollTop) this.element.scrollTop = y - rowHeight;
     if (y + rowHeight > scrollTop + clientHeight) this.element.scrollTop = y + 2 * rowHeight - clientHeight;
+    return true;
   }
 
   private wheel(event: WheelEvent): void {
@@ -229,6 +238,7 @@ export class Flame {
       this.spacer.style.height = `${height}px`;
       if (this.rootAtBottom) this.element.scrollTop = height - fromBottom;
     }
+    if (this.sought >= 0) this.seek();
   }
 
   private draw(): void {

@@ -8,6 +8,7 @@ import type { Tree } from "../model/tree";
 import { colourName } from "./colours";
 import { add, el, fill } from "./dom";
 import { Flame } from "./flame";
+import { spanOf } from "./flame_layout";
 import { Hint } from "./hint";
 import { segmented } from "./controls";
 
@@ -48,11 +49,23 @@ export class FlamePage implements Page {
       const same = tree === this.tree && before?.begin === window?.begin && before?.end === window?.end && key.startsWith(this.shown.split(" ")[0]!);
       this.tree = tree;
       this.shown = key;
-      if (!same) this.flame.show(tree, state.rootAtBottom && !this.small, window);
+      if (!same) this.flame.show(tree, state.rootAtBottom && !this.small, window, this.shownStack(tree));
     }
     this.nothing.hidden = tree.value(tree.root) > 0;
     this.flame.element.hidden = this.legendBox.hidden = !this.nothing.hidden;
     this.flame.repaint();
+  }
+
+  // The node of the chosen stack, where the window is all its own, as "Show in the flame graph" has it.
+  private shownStack(tree: Tree): number {
+    const { model, profile, state } = this.context;
+    const stack = this.small || state.direction !== "down" || !state.window ? -1 : model.stackById(state.stack);
+    if (stack < 0) return -1;
+    const node = profile.places.node[profile.stacks.place[stack]!]!;
+    const span = spanOf(tree, node);
+    const whole = tree.value(tree.root) || 1;
+    const near = (share: number, value: number): boolean => Math.abs(share - value / whole) < 1e-9;
+    return near(state.window!.begin, span.begin) && near(state.window!.end, span.end) ? node : -1;
   }
 
   key(event: KeyboardEvent): boolean {

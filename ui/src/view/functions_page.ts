@@ -32,18 +32,18 @@ export class FunctionsPage implements Page {
     const count = (fn: number): number => model.sums("count").total[fn]!;
     const grown = (fn: number): number => model.growthSums().total[fn]!;
     const grownSelf = (fn: number): number => (context.state.skip ? model.growthSums().site : model.growthSums().self)[fn]!;
-    const change = (of: (fn: number) => number) => (fn: number) => el("span", { class: of(fn) > 0 ? "grew" : of(fn) < 0 ? "shrank" : "soft", title: exactText(of(fn), isBytes(context.state.by)) },
+    const change = (of: (fn: number) => number) => (fn: number) => el("span", { class: changeClass(of(fn)), title: exactText(of(fn), isBytes(context.state.by)) },
       changeText(of(fn), isBytes(context.state.by)));
     const bySize = (of: (fn: number) => number) => (a: number, b: number) => Math.abs(of(b)) - Math.abs(of(a)) || of(b) - of(a);
     const changes: Column[] = [
-      { title: "Δ self", hint: "how much more than before, by this function itself", width: "96px", right: true, cell: change(grownSelf), order: bySize(grownSelf) },
+      { title: "Δ self", hint: "how much more than before, by this function itself", width: "96px", right: true, wideOnly: true, cell: change(grownSelf), order: bySize(grownSelf) },
       { title: "Δ total", hint: "with all that it calls", width: "96px", right: true, cell: change(grown), order: bySize(grown) },
     ];
     const columns: Column[] = [
       ...(profile.before ? changes : []),
-      { title: "Self", hint: "allocated by this function itself", width: "88px", right: true, cell: value(self), order: (a, b) => self(b) - self(a), value: self },
+      { title: "Self", hint: "allocated by this function itself", width: "88px", right: true, wideOnly: true, cell: value(self), order: (a, b) => self(b) - self(a), value: self },
       ...(profile.before ? [] : [{ title: "", width: "118px", wideOnly: true, cell: share(self) }]),
-      { title: "Total", hint: "with all that it calls", width: "88px", right: true, cell: value(total), order: (a, b) => total(b) - total(a), value: total },
+      { title: "Total", hint: "with all that it calls", width: "88px", right: true, wideOnly: profile.before !== undefined, cell: value(total), order: (a, b) => total(b) - total(a), value: total },
       ...(profile.before ? [] : [{ title: "", width: "118px", wideOnly: true, cell: share(total) }]),
       { title: "Allocations", hint: "with all that it calls", width: "104px", right: true, wideOnly: true, cell: (fn) => countText(count(fn)), order: (a, b) => count(b) - count(a), value: count },
       ...(profile.stacks.lives ? [meanLife((fn) => model.meanLives()![fn]!)] : []),
@@ -93,18 +93,20 @@ export class FunctionsPage implements Page {
     const bytes = isBytes(state.by);
     const whole = model.whole();
     const total = model.sums().total[fn]!;
-    const fact = (title: string, value: number): HTMLElement =>
+    const fact = (title: string, value: number, grown: number | null): HTMLElement =>
       el("div", { class: "fact", title: exactText(value, bytes) }, el("small", {}, title), el("b", {}, valueText(value, bytes)),
-        el("span", {}, percentText(value, whole)));
+        el("span", {}, grown === null ? percentText(value, whole) : `was ${valueText(value - grown, bytes)}`));
+    const growth = profile.before ? model.growthSums() : null;
     const show = (direction: "callers" | "callees"): void =>
       this.context.change({ view: "flame", fn, direction, window: null });
     fill(this.detail,
       el("h2", { class: "name" }, swatch(this.context, fn), functionName(profile, fn)),
       el("p", { class: "soft" }, moduleName(profile, fn)),
-      el("div", { class: "facts" }, fact("self", model.allocates()[fn]!), fact("total", total)),
+      el("div", { class: "facts" }, fact("self", model.allocates()[fn]!, growth && (state.skip ? growth.site : growth.self)[fn]!),
+        fact("total", total, growth && growth.total[fn]!)),
       el("div", { class: "controls" },
-        profile.before ? null : el("button", { on: { click: () => show("callers") } }, "Graph of callers"),
-        profile.before ? null : el("button", { on: { click: () => show("callees") } }, "Graph of callees"),
+        el("button", { on: { click: () => show("callers") } }, "Graph of callers"),
+        el("button", { on: { click: () => show("callees") } }, "Graph of callees"),
         el("button", { on: { click: () => void this.copyName(fn) } }, "Copy name")),
       el("h3", {}, "Called by"), this.relatives(model.around(fn, "callers"), total),
       el("h3", {}, "Calls"), this.relatives(model.around(fn, "callees"), total),
@@ -116,22 +118,37 @@ export class FunctionsPage implements Page {
   }
 
   private relatives(tree: MergedTree, whole: number): HTMLElement {
-    const children = tree.children(tree.root);
     const list = el("ul", { class: "relatives" });
+    const children = Array.from(tree.children(tree.root));
     if (children.length === 0) list.append(el("li", { class: "soft" }, "nothing"));
-    for (const child of Array.from(children).slice(0, mostRelatives)) {
+    const { before } = this.context.profile;
+    if (before) children.sort((a, b) => Math.abs(tree.growth(b)) - Math.abs(tree.growth(a)) || a - b);
+    const most = before ? Math.abs(tree.growth(children[0] ?? tree.root)) : whole;
+    for (const child of children.slice(0, mostRelatives)) {
       const fn = tree.fn(child);
-      const value = tree.value(child);
       const link = el("a", { href: "#", title: functionName(this.context.profile, fn) }, fitted(shortName(this.context.profile, fn), longestName - 10));
       link.addEventListener("click", (event) => {
         event.preventDefault();
         this.context.change({ fn });
       });
-      list.append(el("li", {}, el("span", { class: "right" }, valueText(value, isBytes(this.context.state.by))),
-        bar(value / (whole || 1), this.context.colours().fill(fn)), link));
+      list.append(el("li", {}, ...(before ? this.relativeChange(tree, child, most) : this.relativePart(tree, child, most)), link));
     }
     if (children.length > mostRelatives) list.append(el("li", { class: "soft" }, `${countText(children.length - mostRelatives)} more`));
     return list;
+  }
+
+  private relativePart(tree: MergedTree, child: number, whole: number): HTMLElement[] {
+    const value = tree.value(child);
+    const bytes = isBytes(this.context.state.by);
+    return [el("span", { class: "right", title: exactText(value, bytes) }, valueText(value, bytes)), bar(value / (whole || 1), this.context.colours().fill(tree.fn(child)))];
+  }
+
+  private relativeChange(tree: MergedTree, child: number, most: number): HTMLElement[] {
+    const bytes = isBytes(this.context.state.by);
+    const growth = tree.growth(child);
+    const after = tree.after(child);
+    return [el("span", { class: `right ${changeClass(growth)}`, title: `${exactText(after - growth, bytes)} before, ${exactText(after, bytes)} after` }, changeText(growth, bytes)),
+      bar(Math.abs(growth) / (most || 1), this.context.colours().change(growth, Math.abs(growth)))];
   }
 
   private lines(fn: number): HTMLElement {
@@ -145,6 +162,10 @@ export class FunctionsPage implements Page {
     return el("ul", { class: "lines" }, ...texts.slice(0, 50).map((text) => el("li", {}, text)),
       texts.length === 0 ? el("li", { class: "soft" }, "not known: no debug information") : null);
   }
+}
+
+export function changeClass(change: number): string {
+  return change > 0 ? "grew" : change < 0 ? "shrank" : "soft";
 }
 
 export function swatch(context: Context, fn: number): HTMLElement {

@@ -10,6 +10,7 @@ const keys: [string, string][] = [
   ["o", "flame graph: root on top, or at the bottom"],
   ["arrows, Enter", "flame graph: walk, and zoom to the frame; tables: next row"],
   ["+  -  0", "flame graph: zoom in, out, show everything"],
+  ["Shift+arrows, Enter", "timeline: choose a span, and show it; 0 shows all"],
   ["c", "stacks: copy the chosen one"],
   ["t", "light or dark"],
 ];

@@ -2,19 +2,28 @@
 import type { JsonFrame } from "../data/report";
 import { el } from "./dom";
 
-// Without parameters and what fills templates.
-function brief(name: string): string {
-  let short = name.replaceAll("(anonymous namespace)::", "");
+const qualifiers = /( const| volatile| &&?| noexcept| \[clone [^\]]*\])+$/;
+
+// Without parameters, what fills templates, and the type that is returned.
+export function brief(name: string): string {
+  let short = name.replaceAll("(anonymous namespace)::", "").replaceAll("operator()", "operator\0")
+    .replace(/ \([\w:]*[*&]+\)/g, "");
   for (let before = ""; before !== short; ) {
     before = short;
     short = short.replace(/<[^<>]*>|(?<!^)(?<! )\([^()]*\)/g, "");
   }
-  return short.split(" ").pop() ?? name;
+  short = short.replace(qualifiers, "").trim();
+  const last = /\S*\boperator .*$/.exec(short)?.[0] ?? short.split(" ").pop();
+  return (last || name).replace("\0", "()");
+}
+
+function nameless(frame: JsonFrame): string {
+  return frame.module ? `${frame.module.slice(frame.module.lastIndexOf("/") + 1)}+${frame.address}` : frame.address;
 }
 
 function frameItem(frame: JsonFrame): HTMLElement {
   const file = frame.file && `${frame.file}${frame.line ? `:${frame.line}` : ""}`;
-  return el("li", {}, el("div", {}, frame.function ?? `${frame.module ?? "?"}+${frame.address}`,
+  return el("li", {}, el("div", {}, frame.function ?? nameless(frame),
     el("small", {}, [file, frame.module, frame.inlined ? "inlined" : ""].filter(Boolean).join(" · "))));
 }
 
@@ -22,6 +31,6 @@ function frameItem(frame: JsonFrame): HTMLElement {
 export function stackCard(line: string, frames: JsonFrame[]): HTMLElement {
   return el("details", { class: "card" },
     el("summary", {}, line,
-      el("small", { class: "soft" }, "  " + frames.slice(0, 3).map((frame) => (frame.function ? brief(frame.function) : frame.module ?? "?")).join(" ← "))),
+      el("small", { class: "soft" }, "  " + frames.slice(0, 3).map((frame) => (frame.function ? brief(frame.function) : nameless(frame))).join(" ← "))),
     el("ol", { class: "stack" }, ...frames.map(frameItem)));
 }

@@ -75,7 +75,8 @@ function mappings(profile: Profile): Child[] {
   const { mapped } = profile.report;
   if (!mapped) return [];
   type Row = typeof mapped.stacks[number];
-  const most = (row: Row): number => (mapped.seen === undefined ? row.live_bytes : row.most_resident_bytes ?? 0);
+  const anyResident = mapped.seen !== undefined && mapped.stacks.some((row) => row.most_resident_bytes);
+  const most = (row: Row): number => (anyResident ? row.most_resident_bytes ?? 0 : row.live_bytes);
   const sum = (of: (row: Row) => number): number => mapped.stacks.reduce((all, row) => all + of(row), 0);
   const rows = [...mapped.stacks].sort((a, b) => most(b) - most(a));
   const seen = mapped.seen === undefined ? "" : `${bytesText(sum((row) => row.resident_bytes ?? 0))} were resident at ${secondsText(mapped.seen)}. `;
@@ -83,7 +84,7 @@ function mappings(profile: Profile): Child[] {
     el("h2", {}, "What the program mapped itself (mmap)"),
     el("p", { class: "soft" }, `${seen}At most ${bytesText(mapped.peak_bytes)} of addresses were mapped at a time. What malloc maps for its blocks is not in it.`),
     ...rows.slice(0, mostMappings).map((row) => stackCard(`${percentText(most(row), sum(most))}  ${mapped.seen === undefined ? ""
-      : `${bytesText(most(row))} resident at most, `}${bytesText(row.live_bytes)} mapped in ${counted(row.ranges, "range")}, ${counted(row.calls, "call")}${
+      : `${bytesText(row.most_resident_bytes ?? 0)} resident at most, `}${bytesText(row.live_bytes)} mapped in ${counted(row.ranges, "range")}, ${counted(row.calls, "call")}${
       row.kind === "anonymous" ? "" : ` (${row.kind})`}`, row.frames)),
     rows.length > mostMappings ? el("p", { class: "soft" }, `${countText(rows.length - mostMappings)} more stacks: heapledger report --json`) : null,
   ];

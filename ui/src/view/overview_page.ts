@@ -75,19 +75,22 @@ export class OverviewPage implements Page {
   private drawWarnings(): void {
     const { profile } = this.context;
     const { words, report, exact } = profile;
-    const texts: string[] = [...words.errors];
+    const texts: string[] = [...words.error_kinds];
     const share = words.nameless_peak_bytes / Math.max(1, report.totals.peak_bytes);
     if (share >= 0.2 && words.symbols.length > 0) {
       texts.push(`${percentText(Math.min(share, 1), 1)} of the bytes at the peak belong to functions without a name: ${words.symbols[0]}.`);
     }
     if (words.dead_ends !== "") texts.push(words.dead_ends);
-    if (words.losses.length > 0) texts.push(`Not everything could be booked: ${words.losses[0]}`);
+    const loss = words.losses[0];
+    if (loss !== undefined) texts.push(report.totals.allocations === 0 ? loss : `Not everything could be booked: ${loss}`);
     if (!exact) texts.push("Some numbers of this profile are above 2^53; here they are rounded.");
     const shown = texts.slice(0, 2);
     const all = problems(this.context);
     const open = (): void => this.context.change({ view: "problems" });
-    fill(this.warning, ...shown.map((text) => el("p", { class: "warning" }, text,
-      el("button", { on: { click: open } }, all > shown.length ? `All ${all}` : "More"))));
+    fill(this.warning,
+      ...words.notes.map((text) => el("p", { class: "warning note" }, text)),
+      ...words.resident.map((text) => el("p", { class: "warning note" }, text, el("button", { on: { click: () => this.context.change({ view: "memory" }) } }, "Resident memory"))),
+      ...shown.map((text) => el("p", { class: "warning" }, text, el("button", { on: { click: open } }, all > shown.length ? `All ${all}` : "More"))));
   }
 
   private opens(fn: number): Attributes["on"] {
@@ -125,7 +128,7 @@ export class OverviewPage implements Page {
       el("ol", {}, ...rows,
         rest > 0 ? el("li", { class: "soft" }, el("b", { class: "percent" }, percentText(rest, whole)),
           el("div", {}, `${counted(ranked.length - placesShown, "more function")}`), el("span", { class: "right" }, valueText(rest, bytes))) : null,
-        top.length === 0 ? el("li", { class: "soft" }, el("b"), el("div", {}, "Nothing by this measure.")) : null));
+        top.length === 0 ? el("li", { class: "soft" }, el("b"), el("div", {}, whole > 0 ? "It was recorded without stacks." : "Nothing by this measure.")) : null));
   }
 
   private drawChanges(): void {

@@ -1,13 +1,13 @@
 // Every stack, and the chosen one in full.
 import type { Context, Page } from "../app/context";
 import { isBytes, liveTitle, stackValues, type Measure } from "../model/measure";
-import { lineText, moduleName, shortName, type Stacks } from "../model/profile";
+import { lineText, moduleName, shortName, type Counters, type Stacks } from "../model/profile";
 import { bytesText, changeText, countText, counted, exactText, lifeText, percentText } from "../model/text";
 import { fitted } from "../model/names";
 import { copyText, el, fill } from "./dom";
 import { spanOf } from "./flame_layout";
 import { frames, stackList, stackText } from "./stack_list";
-import { swatch } from "./functions_page";
+import { changeClass, swatch } from "./functions_page";
 import { meanLife } from "./mean_life";
 import { Table, type Column } from "./table";
 
@@ -34,7 +34,7 @@ export class StacksPage implements Page {
       hint,
       width: "92px",
       right: true,
-      wideOnly: title !== "At peak" && title !== "Live",
+      wideOnly: true,
       cell: (i) => el("span", { title: exactText(values[i]!, bytes) }, bytes ? bytesText(values[i]!) : countText(values[i]!)),
       order: (a, b) => values[b]! - values[a]!,
       value: (i) => values[i]!,
@@ -47,7 +47,7 @@ export class StacksPage implements Page {
       hint: "how much more than before",
       width: "96px",
       right: true,
-      cell: (i) => el("span", { class: grown(i) > 0 ? "grew" : grown(i) < 0 ? "shrank" : "soft" }, changeText(grown(i), isBytes(context.state.by))),
+      cell: (i) => el("span", { class: changeClass(grown(i)) }, changeText(grown(i), isBytes(context.state.by))),
       order: (a, b) => Math.abs(grown(b)) - Math.abs(grown(a)) || grown(b) - grown(a),
     };
     this.first = before ? 1 : 0;
@@ -141,21 +141,25 @@ export class StacksPage implements Page {
     const { profile } = this.context;
     const { stacks } = profile;
     const place = stacks.place[i]!;
-    const fact = (title: string, value: number, bytes: boolean, whole: number): HTMLElement =>
-      el("div", { class: "fact", title: exactText(value, bytes) }, el("small", {}, title),
-        el("b", {}, bytes ? bytesText(value) : countText(value)), el("span", {}, `${percentText(value, whole)} of all`));
+    const before = profile.before?.stacks;
+    const fact = (title: string, of: (stacks: Counters) => Float64Array, bytes: boolean, whole: number): HTMLElement => {
+      const value = of(stacks)[i]!;
+      const text = (amount: number): string => (bytes ? bytesText(amount) : countText(amount));
+      return el("div", { class: "fact", title: exactText(value, bytes) }, el("small", {}, title), el("b", {}, text(value)),
+        el("span", {}, before ? `was ${text(of(before)[i]!)}` : `${percentText(value, whole)} of all`));
+    };
     const totals = profile.report.totals;
     fill(this.detail,
       el("h2", {}, `Stack ${stacks.id[i]!}`),
       el("p", { class: "soft" }, counted(frames(profile, place).length, "frame")),
       el("div", { class: "facts" },
-        fact("at the peak", stacks.peak[i]!, true, totals.peak_bytes),
-        fact(liveTitle(profile).toLowerCase(), stacks.live[i]!, true, totals.live_bytes),
-        fact("allocated", stacks.allocated[i]!, true, totals.allocated_bytes),
-        fact("allocations", stacks.allocations[i]!, false, totals.allocations),
-        fact("live blocks", stacks.liveBlocks[i]!, false, totals.live_blocks),
-        fact("temporary", stacks.temporaries[i]!, false, totals.temporaries),
-        fact("reallocated", stacks.reallocations[i]!, false, totals.reallocations),
+        fact("at the peak", (of) => of.peak, true, totals.peak_bytes),
+        fact(liveTitle(profile).toLowerCase(), (of) => of.live, true, totals.live_bytes),
+        fact("allocated", (of) => of.allocated, true, totals.allocated_bytes),
+        fact("allocations", (of) => of.allocations, false, totals.allocations),
+        fact("live blocks", (of) => of.liveBlocks, false, totals.live_blocks),
+        fact("temporary", (of) => of.temporaries, false, totals.temporaries),
+        fact("reallocated", (of) => of.reallocations, false, totals.reallocations),
         stacks.lives && stackLife(stacks, i) >= 0 && el("div", { class: "fact" }, el("small", {}, "lived"), el("b", {}, lifeText(stackLife(stacks, i))),
           el("span", {}, `mean of ${countText(stacks.lives.ended[i]!)}`))),
       el("div", { class: "controls" },

@@ -59,7 +59,6 @@ export class Table {
     this.element = el("div", { class: "table", tabindex: 0, role: "table" }, this.head, this.body);
     this.body.append(this.rowsBox);
     this.element.style.setProperty("--columns", columns.map((column) => column.width).join(" "));
-    this.element.style.setProperty("--narrow-columns", columns.filter((column) => !column.wideOnly).map((column) => column.width.replace(/^minmax\(\d+px/, "minmax(0")).join(" "));
     this.element.addEventListener("scroll", this.drawSoon);
     this.element.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.drawSoon()).observe(this.element);
@@ -107,7 +106,14 @@ export class Table {
     this.draw();
   }
 
+  // A narrow window has fewer columns, but always the one that it is sorted by.
+  private wideOnly(column: number): boolean {
+    return this.columns[column]!.wideOnly === true && column !== this.sortColumn;
+  }
+
   private drawHead(): void {
+    const narrow = this.columns.filter((_, i) => !this.wideOnly(i)).map((column) => column.width.replace(/^minmax\(\d+px/, "minmax(0"));
+    this.element.style.setProperty("--narrow-columns", narrow.join(" "));
     fill(this.head, ...this.columns.map((column, i) => {
       const active = i === this.sortColumn;
       const mark = active ? (this.upward ? " ▴" : " ▾") : "";
@@ -115,7 +121,7 @@ export class Table {
         role: "columnheader",
         tabindex: column.order ? 0 : undefined,
         "aria-sort": active ? (this.upward ? "ascending" : "descending") : undefined,
-        class: `${column.right ? "right" : ""} ${column.wideOnly ? "wide-cell" : ""} ${column.order ? "sortable" : ""} ${active ? "active" : ""}`,
+        class: `${column.right ? "right" : ""} ${this.wideOnly(i) ? "wide-cell" : ""} ${column.order ? "sortable" : ""} ${active ? "active" : ""}`,
         title: column.hint,
         on: {
           click: () => column.order && this.clickHead(i),
@@ -170,7 +176,7 @@ export class Table {
   }
 
   private drawRow(row: number): HTMLElement {
-    const cells = this.columns.map((column) => el("span", { role: "cell", class: `${column.right ? "right" : ""} ${column.wideOnly ? "wide-cell" : ""}` }, column.cell(row)));
+    const cells = this.columns.map((column, i) => el("span", { role: "cell", class: `${column.right ? "right" : ""} ${this.wideOnly(i) ? "wide-cell" : ""}` }, column.cell(row)));
     const attributes = {
       class: "table-row",
       role: "row",

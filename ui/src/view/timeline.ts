@@ -1,12 +1,13 @@
 // Live bytes and resident memory over time, the peak and markers on it; a span can be chosen and is told of.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { chartOf, type Chart } from "../model/chart";
 import type { Profile } from "../model/profile";
 import { bytesText, countText, secondsText } from "../model/text";
-import { scopeLines, type ScopeLine } from "../model/scope_lines";
 import { el, fill } from "./dom";
+import { TimelineKeys } from "./timeline_keys";
+import { drawMarks, marksAt } from "./timeline_marks";
 
-const mostPoints = 8000;
 const shortestTimeline = 0.01; // seconds: what ends sooner, looking more often does not catch
 const scopeColours = ["#b5541c", "#2f7d4f", "#8b4fb0", "#a08a00", "#c0417e"];
 
@@ -15,49 +16,14 @@ export interface Span {
   end: number;
 }
 
-interface Series {
-  time: number[];
-  live: number[];
-  rss: (number | null)[];
-}
-
-// So many points at most; of each stretch the lowest and the highest stay.
-export function thin(time: number[], live: number[], rss: (number | null)[]): Series {
-  if (time.length <= mostPoints) return { time, live, rss };
-  const kept: number[] = [];
-  const stretch = Math.ceil((2 * time.length) / mostPoints);
-  for (let begin = 0; begin < time.length; begin += stretch) {
-    const end = Math.min(time.length, begin + stretch);
-    let low = begin;
-    let high = begin;
-    for (let i = begin; i < end; ++i) {
-      if (live[i]! < live[low]!) low = i;
-      if (live[i]! > live[high]!) high = i;
-    }
-    kept.push(Math.min(low, high));
-    if (low !== high) kept.push(Math.max(low, high));
-  }
-  return { time: kept.map((i) => time[i]!), live: kept.map((i) => live[i]!), rss: kept.map((i) => rss[i]!) };
-}
-
-// The peak is known exactly. It lies between two points, or at one that may have seen a little less.
-export function withPeak(series: Series, totals: { peak_time?: number; peak_bytes: number }): Series {
-  const { peak_time: when, peak_bytes: bytes } = totals;
-  const next = when === undefined ? -1 : series.time.findIndex((time) => time >= when);
-  if (when === undefined || next < 0) return series;
-  if (series.time[next] === when) {
-    return { ...series, live: series.live.map((live, i) => (i === next ? Math.max(live, bytes) : live)) };
-  }
-  const put = <T>(list: T[], value: T): T[] => [...list.slice(0, next), value, ...list.slice(next)];
-  return { time: put(series.time, when), live: put(series.live, bytes), rss: put(series.rss, null) };
-}
-
 export class Timeline {
   readonly element = el("section", { class: "card timeline" });
-  private readonly plotBox = el("div", { class: "plot" });
-  private readonly caption = el("p", { class: "caption" });
+  private readonly plotBox = el("div", { class: "plot", tabindex: 0, role: "application",
+    "aria-label": "live bytes over time: arrows move the pointer, with Shift they choose a span, Enter shows it, 0 shows all" });
+  private readonly caption = el("p", { class: "caption", "aria-live": "polite" });
   private readonly legend = el("div", { class: "legend" });
   private plot: uPlot | null = null;
+  private chart: Chart | null = null;
   private showRss: boolean;
 
   constructor(
@@ -75,8 +41,10 @@ export class Timeline {
     });
     this.element.append(
       el("header", {}, el("h2", {}, "Live bytes over time"), hasRss ? toggle : null,
-        el("span", { class: "hint" }, "drag to choose a span, double click for all")),
+        profile.report.timeline.length > 1 ? el("span", { class: "hint" }, "drag to choose a span, double click for all") : null),
       this.plotBox, this.legend, this.caption);
+    const keys = new TimelineKeys(() => this.plot);
+    this.plotBox.addEventListener("keydown", (event) => keys.key(event));
     new ResizeObserver(() => this.resize()).observe(this.plotBox);
   }
 
@@ -86,12 +54,12 @@ export class Timeline {
     this.plot?.destroy();
     const points = this.profile.report.timeline;
     if (points.length < 2) {
+      const none = this.profile.report.process.ended === "running" ? "Only the profile that is written at the end has a timeline." : "This profile has no timeline.";
       const advice = this.profile.report.process.duration < shortestTimeline ? "." : ": run --interval 1 looks more often.";
-      fill(this.plotBox, el("p", { class: "empty" }, points.length === 0 ? "This profile has no timeline." : `It ran too short for a timeline${advice}`));
+      fill(this.plotBox, el("p", { class: "empty" }, points.length === 0 ? none : `It ran too short for a timeline${advice}`));
       return;
     }
-    const { time, live, rss } = withPeak(thin(points.map((p) => p.time), points.map((p) => p.live_bytes),
-      points.map((p) => p.rss_bytes ?? null)), this.profile.report.totals);
+    const { time, live, rss, before, scopes } = (this.chart ??= chartOf(this.profile, scopeColours.length));
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => style.getPropertyValue(name).trim();
     const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
@@ -103,12 +71,15 @@ export class Timeline {
       series.push({ label: "RSS", spanGaps: true, stroke: colour("--rss"), width: 1.5, points: { show: false } });
       (data as unknown[]).push(rss);
     }
-    const scopes = scopeLines(this.profile.report.scopes ?? [], time, scopeColours.length);
+    if (before) {
+      series.push({ label: "before", stroke: colour("--soft"), width: 1.5, dash: [6, 3], points: { show: false } });
+      (data as unknown[]).push(before);
+    }
     scopes.forEach((scope, i) => {
       series.push({ label: scope.name, spanGaps: true, stroke: scopeColours[i]!, width: 1.5, points: { show: false } });
       (data as unknown[]).push(scope.live);
     });
-    this.drawLegend(scopes);
+    this.drawLegend();
     const options: uPlot.Options = {
       width,
       height: this.plotBox.clientHeight,
@@ -125,9 +96,9 @@ export class Timeline {
         { ...axis, size: 72, splits: (_plot, _axis, low, high) => byteSplits(low, high), values: (_plot, ticks) => ticks.map(axisBytes) },
       ],
       hooks: {
-        draw: [(plot) => this.drawMarks(plot, colour)],
+        draw: [(plot) => drawMarks(plot, this.profile, colour)],
         setScale: [(plot, key) => key === "x" && this.scaled(plot)],
-        setCursor: [(plot) => this.tell(plot.cursor.idx ?? null, time, live, rss, scopes)],
+        setCursor: [(plot) => this.tell(plot)],
       },
     };
     fill(this.plotBox);
@@ -135,18 +106,21 @@ export class Timeline {
     this.plot.over.addEventListener("dblclick", () => {
       this.span = null;
       this.chosen(null);
-      this.tell(null, time, live, rss);
+      this.tell();
     });
-    this.tell(null, time, live, rss);
+    this.tell();
   }
 
-  private drawLegend(scopes: ScopeLine[]): void {
-    fill(this.legend, ...scopes.map((scope, i) => {
+  private drawLegend(): void {
+    const { before, scopes } = this.chart!;
+    const line = (name: string, colour: string, title: string): HTMLElement => {
       const swatch = el("i", { class: "swatch" });
-      swatch.style.background = scopeColours[i]!;
-      return el("span", { title: `live bytes of all scopes ${scope.name}, with what is below them` }, swatch, scope.name);
-    }));
-    this.legend.hidden = scopes.length === 0;
+      swatch.style.background = colour;
+      return el("span", { title }, swatch, name);
+    };
+    fill(this.legend, before && line("before", "var(--soft)", "live bytes of the older profile"),
+      ...scopes.map((scope, i) => line(scope.name, scopeColours[i]!, `live bytes of all scopes ${scope.name}, with what is below them`)));
+    this.legend.hidden = !before && scopes.length === 0;
   }
 
   private resize(): void {
@@ -167,45 +141,22 @@ export class Timeline {
     if (span?.begin === this.span?.begin && span?.end === this.span?.end) return;
     this.span = span;
     this.chosen(span);
-    this.tell(null, [], [], []);
+    this.tell();
   }
 
-  // The peak by the books, which knows more than the points of the timeline do.
-  private drawMarks(plot: uPlot, colour: (name: string) => string): void {
-    const { totals, markers } = this.profile.report;
-    const context = plot.ctx;
-    const ratio = devicePixelRatio || 1;
-    context.save();
-    context.font = `${11 * ratio}px system-ui, sans-serif`;
-    context.textBaseline = "bottom";
-    const { left, top, width, height } = plot.bbox;
-    const mark = (time: number, text: string, stroke: string): void => {
-      const x = plot.valToPos(time, "x", true);
-      if (x < left - 1 || x > left + width + 1) return;
-      context.strokeStyle = context.fillStyle = stroke;
-      context.lineWidth = ratio;
-      context.setLineDash([3 * ratio, 3 * ratio]);
-      context.beginPath();
-      context.moveTo(x, top);
-      context.lineTo(x, top + height);
-      context.stroke();
-      context.textAlign = x > left + width / 2 ? "right" : "left";
-      context.fillText(text, x + (context.textAlign === "right" ? -4 : 4) * ratio, top + 2 * ratio);
-    };
-    for (const marker of markers ?? []) mark(marker.time, marker.name, colour("--soft"));
-    if (totals.peak_time !== undefined) mark(totals.peak_time, `peak${totals.peak_bytes_seen === undefined ? "" : " by stack"} ${bytesText(totals.peak_bytes)}`, colour("--peak"));
-    context.restore();
-  }
-
-  private tell(index: number | null, time: number[], live: number[], rss: (number | null)[], scopes: ScopeLine[] = []): void {
-    if (index !== null && time[index] !== undefined) {
-      const resident = rss[index];
-      this.caption.textContent = `${secondsText(time[index]!)}: ${bytesText(live[index]!)} live` +
-        (resident ? `, ${bytesText(resident)} resident` : "") +
-        scopes.map((scope) => (scope.live[index] == null ? "" : ` · ${scope.name} about ${bytesText(scope.live[index]!)}`)).join("");
+  // Of what the pointer is at, else of the span.
+  private tell(plot?: uPlot): void {
+    const i = plot?.cursor.idx;
+    if (!plot || i == null || !this.chart) {
+      this.caption.textContent = this.span ? this.tellSpan(this.span) : this.tellAll();
       return;
     }
-    this.caption.textContent = this.span ? this.tellSpan(this.span) : this.tellAll();
+    const { time, live, rss, before, scopes } = this.chart;
+    const known = (line: (number | null)[] | null, words: (bytes: string) => string): string => (line?.[i] == null ? "" : words(bytesText(line[i]!)));
+    this.caption.textContent = `${secondsText(time[i]!)}: ` + [known(live, (bytes) => `${bytes} live`), known(rss, (bytes) => `${bytes} resident`),
+      known(before, (bytes) => `${bytes} before`)].filter(Boolean).join(", ") +
+      scopes.map((scope) => known(scope.live, (bytes) => ` · ${scope.name} about ${bytes}`)).join("") +
+      marksAt(plot, this.profile.report).map((name) => ` · ${name}`).join("");
   }
 
   private tellAll(): string {
