@@ -211,6 +211,37 @@ class Programs(Attached):
         self.assert_nothing_stays(tool.pid)
         self.assert_goes_on(process, 8)
 
+    def test_child_that_begins_while_profiles_are_written(self):
+        """It is left too, and its books stay nowhere."""
+        for is_watched in (True, False):
+            process = self.program(ledger.program("silent_child"))
+            fifo = self.path(f"fifo-{is_watched}")
+            os.mkfifo(fifo)
+            tool = self.start(ledger.BIN, "attach", "-o", fifo, str(process.pid), stderr=subprocess.PIPE)
+            self.assertIn(b"attached to", tool.stderr.readline())
+            child = self.allocate(process, "")
+            if not is_watched:
+                tool.kill()
+                self.finish(tool)
+            with open(fifo, "r+b", buffering=0, opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as full:
+                while full.write(bytes(4096)) is not None:
+                    pass
+                detaching = self.start(ledger.BIN, "detach", "-f", "-o", fifo, str(process.pid), stderr=subprocess.PIPE)
+                while "detached" not in ledger.report(str(process.pid))["process"]:  # then its profile waits for room
+                    pass
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), b"allocated\n")
+                while (tool if is_watched else detaching).poll() is None:
+                    full.read(1 << 20)
+            self.assertEqual(self.finish(detaching)[0], 0)
+            self.finish(tool)
+            self.assert_nothing_stays(tool.pid)
+            again = self.start(ledger.BIN, "attach", "-f", "-o", self.path("child.hlp"), str(child), stderr=subprocess.PIPE)
+            self.assertIn(b"attached to", again.stderr.readline())
+            self.assertEqual(self.detach(SimpleNamespace(pid=child)).status, 0)
+            self.assertEqual(self.finish(again)[0], 0)
+
     def test_options(self):
         process = self.program()
         tool = self.attach(process, "--stacks", "off", "--interval", "0", "--lifetimes", "--leaks")

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include "tool/cli/attach_calls.hpp"
@@ -86,11 +87,14 @@ class attached {
     say_begun(outcome, directory);
     try {
       const bool has_ended = session.watch_other(process_.pid, signals, [&] { return mark.is_asked_to_end(); });
-      const auto still_counting = has_ended ? std::string() : leave(session);
+      std::map<pid_t, std::string> ended;
+      const auto still_counting = has_ended ? std::string() : leave(session, ended);
       const interruptible while_writing(directory.path());
       signals.were_to_end_us();  // who says it twice, as timeout does, means the same by it
       signals.release();
-      return write(session, writer, directory, mark, still_counting, while_writing);
+      const int status = write(session, writer, directory, mark, still_counting, while_writing);
+      if (!has_ended) end_in_all(session, ended);
+      return status;
     } catch (const std::exception& error) {
       throw input_error(directory.path(), error.what(),
                         "what was counted is kept there: `heapledger report` reads each file");
@@ -112,10 +116,11 @@ class attached {
   }
 
   // The process, and what it forked meanwhile. Returns what is left to be said.
-  std::string leave(const collect::session& session) const {
+  std::string leave(collect::session& session, std::map<pid_t, std::string>& ended) const {
     std::string words;
-    for (const auto pid : session.running())
-      if (const auto why = end_in(pid); !why.empty() && collect::find_program(pid)) {
+    end_in_all(session, ended);
+    for (const auto& [pid, why] : ended)
+      if (!why.empty() && collect::find_program(pid)) {
         words += fmt::format("{}; the probe stays in it, and nobody reads what it counts", why);
         say(words);
       }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 #include <exception>
+#include <map>
 
 #include "tool/cli/attach_calls.hpp"
 #include "tool/cli/attach_mark.hpp"
@@ -53,9 +54,9 @@ int detach_alone(const detach_options& options, const collect::running_program& 
   without_timeline.interval_ms = 0;
   collect::session session(directory, std::move(without_timeline));
   session.take_in();
-  const auto running = session.running();
-  for (const auto each : running)
-    if (const auto why = end_in(each); !why.empty() && each == pid) throw input_error(why);
+  std::map<pid_t, std::string> ended;
+  end_in_all(session, ended);
+  if (const auto& why = ended[pid]; !why.empty()) throw input_error(why);
   profile_writer writer(names, pid);
   const interruptible while_writing(directory);
   progress_line progress(!options.quiet);
@@ -67,7 +68,8 @@ int detach_alone(const detach_options& options, const collect::running_program& 
     say_failed(writer.failed(), directory);
     return exit_failure;
   }
-  remove_marks(directory);
+  end_in_all(session, ended);
+  remove_session(directory);
   return 0;
 }
 
