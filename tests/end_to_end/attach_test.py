@@ -339,6 +339,20 @@ class Refusals(Attached):
         with open(f"/proc/{parent.pid}/maps", encoding="utf-8") as maps:
             self.assertNotIn("libheapledger", maps.read())
 
+    def test_its_loader_is_at_work(self):
+        """It waits for a file to preload."""
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        process = self.start("env", f"LD_PRELOAD={fifo}", ledger.program("silent_child"), stderr=subprocess.DEVNULL)
+        while not os.readlink(f"/proc/{process.pid}/exe").endswith("silent_child"):
+            pass
+        self.assertIn("has only just begun, and its loader is still at work; try again", self.refused("attach", str(process.pid)))
+        os.close(os.open(fifo, os.O_WRONLY))
+        self.assertEqual(process.stdout.readline(), b"on\n")
+        tool = self.start(ledger.BIN, "attach", "-o", self.path("out.hlp"), str(process.pid), stderr=subprocess.PIPE)
+        self.assertIn(b"attached to", tool.stderr.readline())
+        self.assertEqual(self.detach(process).status, 0)
+
     def test_without_its_main_thread(self):
         process = self.start(ledger.program("leaks_without_main_thread"), "1000")
         ledger.await_end_of_main_thread(process.pid)
