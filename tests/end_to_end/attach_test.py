@@ -339,6 +339,35 @@ class Refusals(Attached):
         with open(f"/proc/{parent.pid}/maps", encoding="utf-8") as maps:
             self.assertNotIn("libheapledger", maps.read())
 
+    def test_frozen(self):
+        with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+            roots = [line.split()[4] for line in mounts if " - cgroup2 " in line]
+        process = self.program()
+        try:
+            group = os.path.join(roots[0], f"heapledger-test-{process.pid}")
+            os.mkdir(group)
+        except (IndexError, OSError):
+            self.skipTest("needs a control group")
+        self.addCleanup(os.rmdir, group)
+        self.addCleanup(self.end, process)
+
+        def tell(file, word):
+            with open(os.path.join(group, file), "w", encoding="ascii") as control:
+                control.write(word)
+
+        def is_frozen():
+            with open(os.path.join(group, "cgroup.events"), encoding="ascii") as events:
+                return "frozen 1" in events.read()
+
+        tell("cgroup.procs", str(process.pid))
+        tell("cgroup.freeze", "1")
+        while not is_frozen():
+            pass
+        refusal = self.refused("attach", str(process.pid))
+        tell("cgroup.freeze", "0")
+        self.assertIn("is frozen, with its control group; let that go on first", refusal)
+        self.assert_goes_on(process, 0)
+
     def test_its_loader_is_at_work(self):
         """It waits for a file to preload."""
         fifo = self.path("fifo")

@@ -18,6 +18,7 @@
 #include "tool/collect/elf_traits.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/inject/candidates.hpp"
+#include "tool/inject/frozen.hpp"
 #include "tool/inject/memory.hpp"
 #include "tool/profile/error.hpp"
 
@@ -73,6 +74,9 @@ void refuse_by_status(pid_t pid, std::string_view status) {
                       "only one can be at it; end that first");
   if (state.starts_with('T'))
     throw input_error(subject(pid), "is stopped", fmt::format("let it go on first: kill -CONT {}", pid));
+  if (is_frozen(pid))
+    throw input_error(subject(pid), "is frozen, with its control group",
+                      "let that go on first (docker unpause, systemctl thaw)");
   if (status_value(status, "Seccomp:") == "1")
     throw input_error(subject(pid), "may not open files (seccomp, strict)", "nothing can be loaded into it");
   if (status_value(status, "x86_Thread_features:").find("shstk") != std::string_view::npos)
