@@ -211,6 +211,31 @@ class Programs(Attached):
         self.assert_nothing_stays(tool.pid)
         self.assert_goes_on(process, 8)
 
+    def test_it_is_stopped_when_it_is_to_be_left(self):
+        """Its profile is written, and it can be left later."""
+        process = self.program()
+        tool = self.attach(process)
+        self.allocate(process, 3)
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        done = self.detach(process)
+        self.assertEqual(done.status, 0, done)
+        words = b"is stopped; let it go on first: kill -CONT %d; it is counted on until you type: heapledger detach %d\n" % (process.pid, process.pid)
+        self.assertIn(words, done.err)
+        status, err = self.finish(tool)
+        self.assertEqual(status, 0, err)
+        self.assertIn(words, err)
+        self.assert_counted(3)
+        process.send_signal(signal.SIGCONT)
+        self.allocate(process, 4)
+        self.assertEqual(self.detach(process, "-o", "late.hlp").status, 0)
+        self.assert_counted(7, "late.hlp")
+        self.assert_nothing_stays(tool.pid)
+        again = self.attach(process, "-f")
+        again.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(again)[0], 0)
+        self.assert_goes_on(process, 7)
+
     def test_child_that_begins_while_profiles_are_written(self):
         """It is left too, and its books stay nowhere."""
         for is_watched in (True, False):

@@ -129,4 +129,11 @@ void end_in_all(collect::session& session, std::map<pid_t, std::string>& ended) 
   }
 }
 
+std::set<pid_t> still_counting(const std::map<pid_t, std::string>& ended) {
+  std::set<pid_t> counting;
+  for (const auto& [pid, why] : ended)
+    if (!why.empty() && collect::find_program(pid)) counting.insert(pid);
+  return counting;
+}
+
 }  // namespace heapledger::cli

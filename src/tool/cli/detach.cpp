@@ -58,6 +58,7 @@ int detach_alone(const detach_options& options, const collect::running_program& 
   end_in_all(session, ended);
   if (const auto& why = ended[pid]; !why.empty()) throw input_error(why);
   profile_writer writer(names, pid);
+  writer.keep_segments_of(still_counting(ended));
   const interruptible while_writing(directory);
   progress_line progress(!options.quiet);
   writer.write_all(session.images(), &progress);
@@ -69,7 +70,7 @@ int detach_alone(const detach_options& options, const collect::running_program& 
     return exit_failure;
   }
   end_in_all(session, ended);
-  remove_session(directory);
+  if (still_counting(ended).empty()) remove_session(directory);
   return 0;
 }
 
