@@ -312,6 +312,22 @@ class Programs(Attached):
         self.assertEqual(done.status, 125, done)
         self.assertIn(b"libheapledger.so is not there; run heapledger inside", done.err)
 
+    def test_no_room_for_the_session_at_the_end(self):
+        """Who asked for the end learns all the same what was written."""
+        if os.getuid() != 0 or ledger.execute(["unshare", "-m", "true"]).status != 0:
+            self.skipTest("may not have mounts of its own")
+        process = self.program("unshare", "-m", "--propagation", "private", "sh", "-c",
+                               'mount -t tmpfs -o size=64m none /dev/shm && exec python3 -c "$0"', ALLOCATES)
+        within = ("nsenter", "-t", str(process.pid), "-m", "--wd=.")
+        tool = self.start(*within, ledger.BIN, "attach", "-o", self.path("out.hlp"), str(process.pid), stderr=subprocess.PIPE)
+        self.assertIn(b"attached to", tool.stderr.readline())
+        self.allocate(process, 3)
+        self.assertNotEqual(ledger.execute([*within, "dd", "if=/dev/zero", "of=/dev/shm/full", "bs=4k"]).status, 0)
+        done = ledger.execute([*within, ledger.BIN, "detach", str(process.pid)], cwd=self.dir)
+        self.assertEqual((done.status, done.err), (0, f"heapledger: wrote {self.path('out.hlp')}\n".encode()))
+        self.assertEqual(self.finish(tool)[0], 0)
+        self.assert_goes_on(process, 3)
+
     def test_pids_of_its_own(self):
         """To itself it is process 1; here it goes by the pid that it has outside."""
         if ledger.execute(["unshare", "--pid", "--fork", "true"]).status != 0:

@@ -31,6 +31,8 @@ attach_mark::attach_mark(const std::string& directory)
       file_(::open(mark_of(directory).c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0644)) {
   if (!file_ || ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
     throw input_error(directory, std::strerror(errno), "set TMPDIR to a directory on this machine");
+  // There may be no room when it comes to that. A file system that cannot keep it ahead may still have it then.
+  [[maybe_unused]] const int kept = ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, most_words);
 }
 
 bool attach_mark::is_asked_to_end() const {
