@@ -211,6 +211,28 @@ class Programs(Attached):
         self.assert_nothing_stays(tool.pid)
         self.assert_goes_on(process, 8)
 
+    def test_who_watches_is_killed_while_it_is_asked_to_end(self):
+        """Who asked does it, then."""
+        process = self.program()
+        tool = self.attach(process)
+        self.allocate(process, 3)
+        tool.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, tool.pid, os.WSTOPPED | os.WNOWAIT)
+        detaching = self.start(ledger.BIN, "detach", "-o", self.path("mine.hlp"), str(process.pid), stderr=subprocess.PIPE)
+        waits_for_lock = "73 "
+        call = ""
+        while not call.startswith(waits_for_lock):
+            self.assertIsNone(detaching.poll())
+            with open(f"/proc/{detaching.pid}/syscall", encoding="ascii") as file:
+                call = file.read()
+        tool.kill()
+        self.finish(tool)
+        status, err = self.finish(detaching)
+        self.assertEqual(status, 0, err)
+        self.assert_counted(3, "mine.hlp")
+        self.assert_nothing_stays(tool.pid)
+        self.assert_goes_on(process, 3)
+
     def test_it_is_stopped_when_it_is_to_be_left(self):
         """Its profile is written, and it can be left later."""
         process = self.program()

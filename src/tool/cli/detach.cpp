@@ -5,6 +5,7 @@
 #include <ctime>
 #include <exception>
 #include <map>
+#include <optional>
 
 #include "tool/cli/attach_calls.hpp"
 #include "tool/cli/attach_mark.hpp"
@@ -22,11 +23,14 @@
 namespace heapledger::cli {
 namespace {
 
-int detach_through_watcher(const detach_options& options, const std::string& directory, const found_watcher& watcher) {
+// Nothing: it ended without a word.
+std::optional<int> detach_through_watcher(const detach_options& options, const std::string& directory,
+                                          const found_watcher& watcher) {
+  const auto words = ask_to_end(directory, watcher);
+  if (words.empty()) return {};
   if (!options.output.empty() && !options.quiet)
     say(fmt::format("-o {} is not used: heapledger attach is there, and writes to the name that it was given",
                     options.output));
-  const auto words = ask_to_end(directory, watcher);
   bool wrote = false;
   for (std::size_t at = 0; at < words.size();) {
     const auto end = std::min(words.find('\n', at), words.size());
@@ -35,9 +39,7 @@ int detach_through_watcher(const detach_options& options, const std::string& dir
     if (!options.quiet || !line.starts_with("wrote ")) say(line);
     at = end + 1;
   }
-  if (wrote) return 0;
-  if (words.empty()) say(fmt::format("who watched process {} ended without a word; type it again", options.pid));
-  return exit_failure;
+  return wrote ? 0 : exit_failure;
 }
 
 int detach_alone(const detach_options& options, const collect::running_program& program, const std::string& directory) {
@@ -74,25 +76,31 @@ int detach_alone(const detach_options& options, const collect::running_program& 
   return 0;
 }
 
+std::optional<int> try_to_detach(const detach_options& options, pid_t pid) {
+  const auto program = collect::find_program(pid);
+  if (!program) collect::refuse_process(pid);
+  const auto directory = program->segment.substr(0, program->segment.rfind('/'));
+  const auto watcher = find_watcher(directory);
+  const collect::segment_file segment(program->segment, collect::links::refused);
+  if (watcher.state == attach_watcher::never && segment.header().state == wire::lifecycle::detached)
+    throw input_error(fmt::format("process {}", pid), "it was detached already, and its profile is written");
+  if (watcher.state == attach_watcher::never)
+    throw input_error(fmt::format("process {}", pid), "it was started under heapledger, and is profiled up to its end",
+                      fmt::format("heapledger snapshot {} keeps what it holds now", pid));
+  if (watcher.state == attach_watcher::there) return detach_through_watcher(options, directory, watcher);
+  return detach_alone(options, *program, directory);
+}
+
 }  // namespace
 
 int detach(const detach_options& options) {
   fill_standard_streams();
   try {
     const auto pid = static_cast<pid_t>(std::stoi(options.pid));
-    const auto program = collect::find_program(pid);
-    if (!program) collect::refuse_process(pid);
-    const auto directory = program->segment.substr(0, program->segment.rfind('/'));
-    const auto watcher = find_watcher(directory);
-    const collect::segment_file segment(program->segment, collect::links::refused);
-    if (watcher.state == attach_watcher::never && segment.header().state == wire::lifecycle::detached)
-      throw input_error(fmt::format("process {}", pid), "it was detached already, and its profile is written");
-    if (watcher.state == attach_watcher::never)
-      throw input_error(fmt::format("process {}", pid),
-                        "it was started under heapledger, and is profiled up to its end",
-                        fmt::format("heapledger snapshot {} keeps what it holds now", pid));
-    return watcher.state == attach_watcher::there ? detach_through_watcher(options, directory, watcher)
-                                                  : detach_alone(options, *program, directory);
+    constexpr int most_tries = 5;
+    for (int tries = 0; tries < most_tries; ++tries)  // where who watched was killed meanwhile, nobody does any more
+      if (const auto status = try_to_detach(options, pid)) return *status;
+    throw input_error(fmt::format("process {}", pid), "who watched it ended without a word", "type it again");
   } catch (const std::exception& error) {
     say(error.what());
     return exit_failure;
