@@ -211,6 +211,84 @@ class Programs(Attached):
         self.assert_nothing_stays(tool.pid)
         self.assert_goes_on(process, 8)
 
+    def test_who_watches_is_killed_while_it_is_asked_to_end(self):
+        """Who asked does it, then."""
+        process = self.program()
+        tool = self.attach(process)
+        self.allocate(process, 3)
+        tool.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, tool.pid, os.WSTOPPED | os.WNOWAIT)
+        detaching = self.start(ledger.BIN, "detach", "-o", self.path("mine.hlp"), str(process.pid), stderr=subprocess.PIPE)
+        waits_for_lock = "73 "
+        call = ""
+        while not call.startswith(waits_for_lock):
+            self.assertIsNone(detaching.poll())
+            with open(f"/proc/{detaching.pid}/syscall", encoding="ascii") as file:
+                call = file.read()
+        tool.kill()
+        self.finish(tool)
+        status, err = self.finish(detaching)
+        self.assertEqual(status, 0, err)
+        self.assert_counted(3, "mine.hlp")
+        self.assert_nothing_stays(tool.pid)
+        self.assert_goes_on(process, 3)
+
+    def test_it_is_stopped_when_it_is_to_be_left(self):
+        """Its profile is written, and it can be left later."""
+        process = self.program()
+        tool = self.attach(process)
+        self.allocate(process, 3)
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        done = self.detach(process)
+        self.assertEqual(done.status, 0, done)
+        words = b"is stopped; let it go on first: kill -CONT %d; it is counted on until you type: heapledger detach %d\n" % (process.pid, process.pid)
+        self.assertIn(words, done.err)
+        status, err = self.finish(tool)
+        self.assertEqual(status, 0, err)
+        self.assertIn(words, err)
+        self.assert_counted(3)
+        process.send_signal(signal.SIGCONT)
+        self.allocate(process, 4)
+        self.assertEqual(self.detach(process, "-o", "late.hlp").status, 0)
+        self.assert_counted(7, "late.hlp")
+        self.assert_nothing_stays(tool.pid)
+        again = self.attach(process, "-f")
+        again.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(again)[0], 0)
+        self.assert_goes_on(process, 7)
+
+    def test_child_that_begins_while_profiles_are_written(self):
+        """It is left too, and its books stay nowhere."""
+        for is_watched in (True, False):
+            process = self.program(ledger.program("silent_child"))
+            fifo = self.path(f"fifo-{is_watched}")
+            os.mkfifo(fifo)
+            tool = self.start(ledger.BIN, "attach", "-o", fifo, str(process.pid), stderr=subprocess.PIPE)
+            self.assertIn(b"attached to", tool.stderr.readline())
+            child = self.allocate(process, "")
+            if not is_watched:
+                tool.kill()
+                self.finish(tool)
+            with open(fifo, "r+b", buffering=0, opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as full:
+                while full.write(bytes(4096)) is not None:
+                    pass
+                detaching = self.start(ledger.BIN, "detach", "-f", "-o", fifo, str(process.pid), stderr=subprocess.PIPE)
+                while "detached" not in ledger.report(str(process.pid))["process"]:  # then its profile waits for room
+                    pass
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), b"allocated\n")
+                while (tool if is_watched else detaching).poll() is None:
+                    full.read(1 << 20)
+            self.assertEqual(self.finish(detaching)[0], 0)
+            self.finish(tool)
+            self.assert_nothing_stays(tool.pid)
+            again = self.start(ledger.BIN, "attach", "-f", "-o", self.path("child.hlp"), str(child), stderr=subprocess.PIPE)
+            self.assertIn(b"attached to", again.stderr.readline())
+            self.assertEqual(self.detach(SimpleNamespace(pid=child)).status, 0)
+            self.assertEqual(self.finish(again)[0], 0)
+
     def test_options(self):
         process = self.program()
         tool = self.attach(process, "--stacks", "off", "--interval", "0", "--lifetimes", "--leaks")
@@ -255,6 +333,22 @@ class Programs(Attached):
         done = ledger.execute([ledger.BIN, "attach", str(process.pid)], cwd=self.dir)
         self.assertEqual(done.status, 125, done)
         self.assertIn(b"libheapledger.so is not there; run heapledger inside", done.err)
+
+    def test_no_room_for_the_session_at_the_end(self):
+        """Who asked for the end learns all the same what was written."""
+        if os.getuid() != 0 or ledger.execute(["unshare", "-m", "true"]).status != 0:
+            self.skipTest("may not have mounts of its own")
+        process = self.program("unshare", "-m", "--propagation", "private", "sh", "-c",
+                               'mount -t tmpfs -o size=64m none /dev/shm && exec python3 -c "$0"', ALLOCATES)
+        within = ("nsenter", "-t", str(process.pid), "-m", "--wd=.")
+        tool = self.start(*within, ledger.BIN, "attach", "-o", self.path("out.hlp"), str(process.pid), stderr=subprocess.PIPE)
+        self.assertIn(b"attached to", tool.stderr.readline())
+        self.allocate(process, 3)
+        self.assertNotEqual(ledger.execute([*within, "dd", "if=/dev/zero", "of=/dev/shm/full", "bs=4k"]).status, 0)
+        done = ledger.execute([*within, ledger.BIN, "detach", str(process.pid)], cwd=self.dir)
+        self.assertEqual((done.status, done.err), (0, f"heapledger: wrote {self.path('out.hlp')}\n".encode()))
+        self.assertEqual(self.finish(tool)[0], 0)
+        self.assert_goes_on(process, 3)
 
     def test_pids_of_its_own(self):
         """To itself it is process 1; here it goes by the pid that it has outside."""
@@ -307,6 +401,49 @@ class Refusals(Attached):
                          f"heapledger attach {parent.pid}\n")
         with open(f"/proc/{parent.pid}/maps", encoding="utf-8") as maps:
             self.assertNotIn("libheapledger", maps.read())
+
+    def test_frozen(self):
+        with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+            roots = [line.split()[4] for line in mounts if " - cgroup2 " in line]
+        process = self.program()
+        try:
+            group = os.path.join(roots[0], f"heapledger-test-{process.pid}")
+            os.mkdir(group)
+        except (IndexError, OSError):
+            self.skipTest("needs a control group")
+        self.addCleanup(os.rmdir, group)
+        self.addCleanup(self.end, process)
+
+        def tell(file, word):
+            with open(os.path.join(group, file), "w", encoding="ascii") as control:
+                control.write(word)
+
+        def is_frozen():
+            with open(os.path.join(group, "cgroup.events"), encoding="ascii") as events:
+                return "frozen 1" in events.read()
+
+        tell("cgroup.procs", str(process.pid))
+        tell("cgroup.freeze", "1")
+        while not is_frozen():
+            pass
+        refusal = self.refused("attach", str(process.pid))
+        tell("cgroup.freeze", "0")
+        self.assertIn("is frozen, with its control group; let that go on first", refusal)
+        self.assert_goes_on(process, 0)
+
+    def test_its_loader_is_at_work(self):
+        """It waits for a file to preload."""
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        process = self.start("env", f"LD_PRELOAD={fifo}", ledger.program("silent_child"), stderr=subprocess.DEVNULL)
+        while not os.readlink(f"/proc/{process.pid}/exe").endswith("silent_child"):
+            pass
+        self.assertIn("has only just begun, and its loader is still at work; try again", self.refused("attach", str(process.pid)))
+        os.close(os.open(fifo, os.O_WRONLY))
+        self.assertEqual(process.stdout.readline(), b"on\n")
+        tool = self.start(ledger.BIN, "attach", "-o", self.path("out.hlp"), str(process.pid), stderr=subprocess.PIPE)
+        self.assertIn(b"attached to", tool.stderr.readline())
+        self.assertEqual(self.detach(process).status, 0)
 
     def test_without_its_main_thread(self):
         process = self.start(ledger.program("leaks_without_main_thread"), "1000")

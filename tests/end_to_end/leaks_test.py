@@ -215,6 +215,27 @@ class Leaks(ledger.Case):
         self.assertIn(b"is not watched any more", said)
         self.end(tool, pid)
 
+    def test_start_and_stop_at_once(self):
+        """Only the last one is heeded; the other one does not wait for it."""
+        tool, pid = self.start("leaks_steady_small", "--interval", "20")
+        self.assertEqual(ledger.execute([ledger.BIN, "start", str(pid)]).status, 0)
+        for earlier, later in (("stop", "start"), ("start", "stop")):
+            os.kill(tool.pid, signal.SIGSTOP)
+            try:
+                waiting = []
+                for what in (earlier, later):
+                    waiting.append(subprocess.Popen([ledger.BIN, what, str(pid)], env=ledger.plain_environment(),
+                                                    stderr=subprocess.PIPE))
+                    while waiting[-1].poll() is None and self.switches(waiting[-1].pid) < 20:  # its wish is written
+                        time.sleep(0.005)  # only spares the processor
+            finally:
+                os.kill(tool.pid, signal.SIGCONT)
+            (_, first), (_, second) = (process.communicate(timeout=60) for process in waiting)
+            self.assertEqual([process.returncode for process in waiting], [125, 0], (first, second))
+            self.assertEqual(first, b"heapledger: process %d: somebody typed heapledger %s meanwhile, and the last one holds\n"
+                             % (pid, later.encode()))
+        self.end(tool, pid)
+
     def test_start_and_stop_of_a_watch_from_outside(self):
         """`leaks PID` begins anew, and ends with its report."""
         tool, pid = self.start("leaks_steady_small")

@@ -4,7 +4,9 @@
 #include <ctime>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <system_error>
+#include <vector>
 
 #include "tool/cli/attach_calls.hpp"
 #include "tool/cli/attach_mark.hpp"
@@ -86,11 +88,14 @@ class attached {
     say_begun(outcome, directory);
     try {
       const bool has_ended = session.watch_other(process_.pid, signals, [&] { return mark.is_asked_to_end(); });
-      const auto still_counting = has_ended ? std::string() : leave(session);
+      std::map<pid_t, std::string> ended;
+      const auto not_left = has_ended ? std::vector<std::string>() : leave(session, writer, ended);
       const interruptible while_writing(directory.path());
       signals.were_to_end_us();  // who says it twice, as timeout does, means the same by it
       signals.release();
-      return write(session, writer, directory, mark, still_counting, while_writing);
+      const int status = write(session, writer, directory, mark, not_left, while_writing);
+      if (!has_ended) end_in_all(session, ended);
+      return status;
     } catch (const std::exception& error) {
       throw input_error(directory.path(), error.what(),
                         "what was counted is kept there: `heapledger report` reads each file");
@@ -112,24 +117,26 @@ class attached {
   }
 
   // The process, and what it forked meanwhile. Returns what is left to be said.
-  std::string leave(const collect::session& session) const {
-    std::string words;
-    for (const auto pid : session.running())
-      if (const auto why = end_in(pid); !why.empty() && collect::find_program(pid)) {
-        words += fmt::format("{}; the probe stays in it, and nobody reads what it counts", why);
-        say(words);
-      }
-    return words;
+  static std::vector<std::string> leave(collect::session& session, profile_writer& writer,
+                                        std::map<pid_t, std::string>& ended) {
+    end_in_all(session, ended);
+    const auto counting = still_counting(ended);
+    writer.keep_segments_of(counting);
+    std::vector<std::string> lines;
+    for (const auto pid : counting)
+      lines.push_back(fmt::format("{}; it is counted on until you type: heapledger detach {}", ended[pid], pid));
+    for (const auto& line : lines) say(line);
+    return lines;
   }
 
   int write(collect::session& session, profile_writer& writer, collect::session_directory& directory,
-            const attach_mark& mark, const std::string& still_counting, const interruptible& while_writing) {
+            const attach_mark& mark, const std::vector<std::string>& not_left, const interruptible& while_writing) {
     progress_line progress(!options_.quiet);
     writer.know_limited(session.limited());
     writer.write_all(session.images(), &progress);
     progress.clear();
     while_writing.end();
-    if (!still_counting.empty()) mark.say(still_counting);
+    for (const auto& line : not_left) mark.say(line);
     for (const auto& written : writer.written()) mark.say("wrote " + seen_from_anywhere(written.file));
     for (const auto& failed : writer.failed()) mark.say(failed.why);
     if (!options_.quiet) {
@@ -143,7 +150,7 @@ class attached {
       say_failed(writer.failed(), directory.path());
       return exit_failure;
     }
-    directory.keep(false);
+    directory.keep(!not_left.empty());
     if (writer.written().empty()) {
       say(fmt::format("no profile: process {} ended before it counted anything", process_.pid));
       return exit_failure;

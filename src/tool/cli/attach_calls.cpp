@@ -120,4 +120,20 @@ std::string end_in(pid_t pid) {
   }
 }
 
+void end_in_all(collect::session& session, std::map<pid_t, std::string>& ended) {
+  for (auto before = SIZE_MAX; before != ended.size();) {
+    before = ended.size();
+    session.find_new();
+    for (const auto pid : session.running())
+      if (!ended.contains(pid)) ended.emplace(pid, end_in(pid));
+  }
+}
+
+std::set<pid_t> still_counting(const std::map<pid_t, std::string>& ended) {
+  std::set<pid_t> counting;
+  for (const auto& [pid, why] : ended)
+    if (!why.empty() && collect::find_program(pid)) counting.insert(pid);
+  return counting;
+}
+
 }  // namespace heapledger::cli

@@ -6,7 +6,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
+#include "tool/collect/process_watch.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::cli {
@@ -28,6 +31,8 @@ attach_mark::attach_mark(const std::string& directory)
       file_(::open(mark_of(directory).c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0644)) {
   if (!file_ || ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
     throw input_error(directory, std::strerror(errno), "set TMPDIR to a directory on this machine");
+  // There may be no room when it comes to that. A file system that cannot keep it ahead may still have it then.
+  [[maybe_unused]] const int kept = ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, most_words);
 }
 
 bool attach_mark::is_asked_to_end() const {
@@ -58,9 +63,12 @@ std::string ask_to_end(const std::string& directory, const found_watcher& watche
   return words;
 }
 
-void remove_marks(const std::string& directory) {
+void remove_session(const std::string& directory) {
   ::unlink(mark_of(directory).c_str());
   ::unlink(wish_of(directory).c_str());
+  std::error_code unreadable;
+  for (const auto& each : std::filesystem::directory_iterator(directory, unreadable))
+    if (collect::parse_segment_name(each.path().filename().string())) ::unlink(each.path().c_str());
   if (::rmdir(directory.c_str()) != 0) return;
   const auto outer = directory.substr(0, directory.rfind('/'));  // root's sessions have one around it
   if (outer.substr(outer.rfind('/') + 1).starts_with("heapledger-")) ::rmdir(outer.c_str());

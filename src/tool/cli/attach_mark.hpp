@@ -31,7 +31,8 @@ found_watcher find_watcher(const std::string& directory);
 // Asks the one who watches to end, waits until it has, and returns what it said, line by line. Throws input_error.
 std::string ask_to_end(const std::string& directory, const found_watcher& watcher);
 
-// The directory and what is in it, when nothing of it is needed any more: our own files and nothing else.
-void remove_marks(const std::string& directory);
+// The directory and what is in it, when nothing of it is needed any more: our own files and nothing else. Books that
+// are still there are of a child that began when those of the others were written.
+void remove_session(const std::string& directory);
 
 }  // namespace heapledger::cli

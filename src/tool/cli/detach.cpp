@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <ctime>
 #include <exception>
+#include <map>
+#include <optional>
 
 #include "tool/cli/attach_calls.hpp"
 #include "tool/cli/attach_mark.hpp"
@@ -21,11 +23,14 @@
 namespace heapledger::cli {
 namespace {
 
-int detach_through_watcher(const detach_options& options, const std::string& directory, const found_watcher& watcher) {
+// Nothing: it ended without a word.
+std::optional<int> detach_through_watcher(const detach_options& options, const std::string& directory,
+                                          const found_watcher& watcher) {
+  const auto words = ask_to_end(directory, watcher);
+  if (words.empty()) return {};
   if (!options.output.empty() && !options.quiet)
     say(fmt::format("-o {} is not used: heapledger attach is there, and writes to the name that it was given",
                     options.output));
-  const auto words = ask_to_end(directory, watcher);
   bool wrote = false;
   for (std::size_t at = 0; at < words.size();) {
     const auto end = std::min(words.find('\n', at), words.size());
@@ -34,9 +39,7 @@ int detach_through_watcher(const detach_options& options, const std::string& dir
     if (!options.quiet || !line.starts_with("wrote ")) say(line);
     at = end + 1;
   }
-  if (wrote) return 0;
-  if (words.empty()) say(fmt::format("who watched process {} ended without a word; type it again", options.pid));
-  return exit_failure;
+  return wrote ? 0 : exit_failure;
 }
 
 int detach_alone(const detach_options& options, const collect::running_program& program, const std::string& directory) {
@@ -53,10 +56,11 @@ int detach_alone(const detach_options& options, const collect::running_program& 
   without_timeline.interval_ms = 0;
   collect::session session(directory, std::move(without_timeline));
   session.take_in();
-  const auto running = session.running();
-  for (const auto each : running)
-    if (const auto why = end_in(each); !why.empty() && each == pid) throw input_error(why);
+  std::map<pid_t, std::string> ended;
+  end_in_all(session, ended);
+  if (const auto& why = ended[pid]; !why.empty()) throw input_error(why);
   profile_writer writer(names, pid);
+  writer.keep_segments_of(still_counting(ended));
   const interruptible while_writing(directory);
   progress_line progress(!options.quiet);
   writer.write_all(session.images(), &progress);
@@ -67,8 +71,24 @@ int detach_alone(const detach_options& options, const collect::running_program& 
     say_failed(writer.failed(), directory);
     return exit_failure;
   }
-  remove_marks(directory);
+  end_in_all(session, ended);
+  if (still_counting(ended).empty()) remove_session(directory);
   return 0;
+}
+
+std::optional<int> try_to_detach(const detach_options& options, pid_t pid) {
+  const auto program = collect::find_program(pid);
+  if (!program) collect::refuse_process(pid);
+  const auto directory = program->segment.substr(0, program->segment.rfind('/'));
+  const auto watcher = find_watcher(directory);
+  const collect::segment_file segment(program->segment, collect::links::refused);
+  if (watcher.state == attach_watcher::never && segment.header().state == wire::lifecycle::detached)
+    throw input_error(fmt::format("process {}", pid), "it was detached already, and its profile is written");
+  if (watcher.state == attach_watcher::never)
+    throw input_error(fmt::format("process {}", pid), "it was started under heapledger, and is profiled up to its end",
+                      fmt::format("heapledger snapshot {} keeps what it holds now", pid));
+  if (watcher.state == attach_watcher::there) return detach_through_watcher(options, directory, watcher);
+  return detach_alone(options, *program, directory);
 }
 
 }  // namespace
@@ -77,19 +97,10 @@ int detach(const detach_options& options) {
   fill_standard_streams();
   try {
     const auto pid = static_cast<pid_t>(std::stoi(options.pid));
-    const auto program = collect::find_program(pid);
-    if (!program) collect::refuse_process(pid);
-    const auto directory = program->segment.substr(0, program->segment.rfind('/'));
-    const auto watcher = find_watcher(directory);
-    const collect::segment_file segment(program->segment, collect::links::refused);
-    if (watcher.state == attach_watcher::never && segment.header().state == wire::lifecycle::detached)
-      throw input_error(fmt::format("process {}", pid), "it was detached already, and its profile is written");
-    if (watcher.state == attach_watcher::never)
-      throw input_error(fmt::format("process {}", pid),
-                        "it was started under heapledger, and is profiled up to its end",
-                        fmt::format("heapledger snapshot {} keeps what it holds now", pid));
-    return watcher.state == attach_watcher::there ? detach_through_watcher(options, directory, watcher)
-                                                  : detach_alone(options, *program, directory);
+    constexpr int most_tries = 5;
+    for (int tries = 0; tries < most_tries; ++tries)  // where who watched was killed meanwhile, nobody does any more
+      if (const auto status = try_to_detach(options, pid)) return *status;
+    throw input_error(fmt::format("process {}", pid), "who watched it ended without a word", "type it again");
   } catch (const std::exception& error) {
     say(error.what());
     return exit_failure;

@@ -107,7 +107,7 @@ void profile_writer::write_batch(batch& from, progress_line* progress) {
       progress->show(fmt::format("writing profile {} of {}", i + 1, from.images.size()));
     try {
       write_file(*from.images[i], from.profiles[i]);
-      remove(*from.images[i]);
+      if (!counting_.contains(from.images[i]->pid())) remove(*from.images[i]);
     } catch (const std::exception& error) {
       failed_.push_back({segment, error.what()});
     }

@@ -70,6 +70,9 @@ class profile_writer {
   // The root first, so that it gets the name that was asked for; then the others, many at a time.
   void write_all(const std::list<collect::process_watch>& images, progress_line* progress);
 
+  // Processes that count on: their segments stay.
+  void keep_segments_of(std::set<pid_t> counting) { counting_ = std::move(counting); }
+
   // Those that limits of their own kept from having books: they lack no room.
   void know_limited(const collect::limited_processes& those) { limited_ = those; }
   const collect::limited_processes& limited() const { return limited_; }
@@ -107,6 +110,7 @@ class profile_writer {
   std::vector<uncounted_info> uncounted_;
   collect::limited_processes limited_;
   std::set<pid_t> counted_;
+  std::set<pid_t> counting_;
   std::set<pid_t> refused_;  // a child between fork and exec may be, and go on as a program that is not
   std::list<collect::process_watch> early_;
   std::future<void> early_work_;  // while it is not done, what is above is its alone; the last: its end is waited for

@@ -9,19 +9,22 @@
 #include "tool/cli/values.hpp"
 #include "tool/cli/which_program.hpp"
 #include "tool/collect/watch_wish.hpp"
+#include "tool/profile/error.hpp"
 
 namespace heapledger::cli {
 namespace {
 
-enum class answer { heeded, none, late };
+enum class answer { heeded, overtaken, none, late };
 
 // `run` looks every interval, 100 ms where nothing else is said. Who watches already may be searching the memory of a
 // large program meanwhile. Counted, not timed: a machine may stop us both.
-answer await_answer(const collect::segment_file& segment, std::uint32_t wish) {
+answer await_answer(const collect::segment_file& segment, bool on) {
   constexpr int waits = 500, waits_for_watcher = 12'000;
   for (int wait = 0; wait < waits_for_watcher; ++wait) {
-    if (collect::read_wish(segment).heeded == wish) return answer::heeded;
-    if (wait >= waits && !collect::is_watched(segment)) return answer::none;
+    const auto now = collect::read_wish(segment);
+    if (!now.is_new()) return now.wants_watch() == on ? answer::heeded : answer::overtaken;
+    if (wait >= waits && !collect::is_watched(segment))
+      return now.wants_watch() == on ? answer::none : answer::overtaken;
     const timespec moment{0, 10'000'000};
     ::nanosleep(&moment, nullptr);
   }
@@ -33,8 +36,12 @@ answer await_answer(const collect::segment_file& segment, std::uint32_t wish) {
 int switch_watch(const watch_switch_options& options) {
   const auto program = which_program(options.pid);
   const collect::segment_file segment(program.segment, collect::links::refused);
-  const auto wish = collect::add_wish(segment, options.on);
-  const auto got = await_answer(segment, wish);
+  collect::add_wish(segment, options.on);
+  const auto got = await_answer(segment, options.on);
+  if (got == answer::overtaken)
+    throw input_error(
+        fmt::format("process {}", program.pid),
+        fmt::format("somebody typed heapledger {} meanwhile, and the last one holds", options.on ? "stop" : "start"));
   if (got == answer::late)
     throw usage_error(fmt::format("who watches process {} has not answered yet; the wish is noted", program.pid));
   if (got == answer::none) {

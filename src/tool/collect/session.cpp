@@ -115,10 +115,14 @@ bool session::watch_other(pid_t root, held_signals& signals, const std::function
 }
 
 void session::take_in() {
+  find_new();
+  sample_all(monotonic_ns());
+}
+
+void session::find_new() {
   scan();
   place_images(true);
   end_those_gone(false);
-  sample_all(monotonic_ns());
 }
 
 std::vector<pid_t> session::running() const {

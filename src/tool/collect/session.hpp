@@ -45,6 +45,8 @@ class session {
   bool watch_other(pid_t root, held_signals& signals, const std::function<bool()>& is_over);
   // Without a watch: all that is there now.
   void take_in();
+  // Who has begun and ended since, without another sample.
+  void find_new();
   std::vector<pid_t> running() const;
 
   // The images that are not retired, in the order of their appearance.

@@ -117,6 +117,7 @@ void try_thread(const target& in, const wish& what, sight& seen, pid_t tid, atte
   ++now.result.tries;
   user_regs_struct registers{};
   if (!read_and_begin_again(in.pid, thread, registers)) return;
+  if (!in.identity.runs_the_same()) throw input_error(subject(in), "has just executed another program", "try again");
   now.reason = seen.judge.why_unsafe(tid, registers);
   if (!now.reason.empty()) return;
   now.is_over = true;

@@ -124,6 +124,11 @@ void remote_calls::restore() {
     thread_.run();
     stop = thread_.await(longest_call_ns);
   }
+  if (stop.what == trace_stop::kind::none) {  // it does not run: once it does, it goes its way alone
+    place_.leave();
+    give_back_signals();
+    return;
+  }
   if (stop.what == trace_stop::kind::gone) {
     thread_.forget();
     return;

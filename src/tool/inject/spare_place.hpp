@@ -30,6 +30,8 @@ class borrowed_place {
   std::uint64_t address() const { return address_; }  // 0: none
   // All of it, or the place is none. What stands first says whose it is: there is room for that (claim_bytes).
   void write(std::vector<char> content);
+  // It stays as it is: its thread still needs it.
+  void leave() { address_ = 0; }
 
   static constexpr std::size_t claim_bytes = 16;
 

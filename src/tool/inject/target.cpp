@@ -12,11 +12,13 @@
 #include <charconv>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "tool/collect/elf_traits.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/inject/candidates.hpp"
+#include "tool/inject/frozen.hpp"
 #include "tool/inject/memory.hpp"
 #include "tool/profile/error.hpp"
 
@@ -72,6 +74,9 @@ void refuse_by_status(pid_t pid, std::string_view status) {
                       "only one can be at it; end that first");
   if (state.starts_with('T'))
     throw input_error(subject(pid), "is stopped", fmt::format("let it go on first: kill -CONT {}", pid));
+  if (is_frozen(pid))
+    throw input_error(subject(pid), "is frozen, with its control group",
+                      "let that go on first (docker unpause, systemctl thaw)");
   if (status_value(status, "Seccomp:") == "1")
     throw input_error(subject(pid), "may not open files (seccomp, strict)", "nothing can be loaded into it");
   if (status_value(status, "x86_Thread_features:").find("shstk") != std::string_view::npos)
@@ -177,8 +182,17 @@ std::uint64_t target::libc_function(std::string_view name) const {
 
 namespace {
 
-target examine(pid_t pid, const std::string& library) {
-  same_process identity(pid);
+// It will be over in a moment, mostly.
+class unsettled : public input_error {
+ public:
+  using input_error::input_error;
+};
+
+auto find_kind(const std::vector<module>& modules, library_kind kind) {
+  return std::find_if(modules.begin(), modules.end(), [&](const auto& each) { return kind_of(each.name()) == kind; });
+}
+
+target examine(pid_t pid, const std::string& library, same_process identity) {
   const auto status = collect::read_proc_file(fmt::format("/proc/{}/status", pid), status_limit);
   refuse_by_status(pid, status);
   refuse_without_rights(pid, status);
@@ -195,8 +209,9 @@ target examine(pid_t pid, const std::string& library) {
   if (length > 0) found.program.assign(exe, static_cast<std::size_t>(length));
   refuse_by_program(pid, found);
   refuse_by_libraries(pid, found);
-  const auto libc = std::find_if(found.modules.begin(), found.modules.end(),
-                                 [](const auto& each) { return kind_of(each.name()) == library_kind::libc; });
+  const auto libc = find_kind(found.modules, library_kind::libc);
+  if (libc == found.modules.end() && find_kind(found.modules, library_kind::loader) != found.modules.end())
+    throw unsettled(fmt::format("process {}: has only just begun, and its loader is still at work; try again", pid));
   if (libc == found.modules.end())
     throw input_error(subject(pid), "is statically linked, or runs without glibc: nothing can be loaded into it",
                       "link it dynamically (without -static)");
@@ -219,12 +234,19 @@ target examine(pid_t pid, const std::string& library) {
 }  // namespace
 
 target examine_target(pid_t pid, const std::string& library) {
+  constexpr int most_tries = 50;
   const bool was_there = ::kill(pid, 0) == 0 || errno == EPERM;
-  try {
-    return examine(pid, library);
-  } catch (const input_error&) {  // of a process that ends meanwhile nothing looks as it should
-    if (was_there && is_over(pid)) throw input_error(subject(pid), "has ended already");
-    throw;
+  for (int tries = 1;; ++tries) {
+    const same_process before(pid);
+    try {
+      return examine(pid, library, same_process(pid));
+    } catch (const input_error& error) {  // of one that ends or executes another program nothing looks as it should
+      if (was_there && is_over(pid)) throw input_error(subject(pid), "has ended already");
+      const bool is_unsettled = dynamic_cast<const unsettled*>(&error) != nullptr || !before.runs_the_same();
+      if (!is_unsettled || tries == most_tries) throw;
+    }
+    const timespec moment{0, 10'000'000};
+    ::nanosleep(&moment, nullptr);
   }
 }
 
