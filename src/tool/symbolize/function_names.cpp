@@ -157,8 +157,9 @@ const std::string& function_names::real(Dwarf_Die function, std::uint64_t addres
   if (is_new) {
     auto names = names_of(function);
     const char* symbol = names.mangled == nullptr ? symbols_.find(address) : nullptr;
+    const auto coroutine = names.mangled != nullptr ? coroutine_of(names.mangled) : std::string_view();
     if (names.mangled != nullptr)
-      place->second = demangle(names.mangled);
+      place->second = demangle(coroutine.empty() ? names.mangled : coroutine);
     else if (symbol != nullptr && is_mangled(symbol))
       place->second = demangle(mangled_part(symbol));
     else
