@@ -175,13 +175,20 @@ TEST_F(symbolize_profile, local_functions_are_named_with_their_scopes) {
     EXPECT_TRUE(names.count(name)) << name;
 }
 
-// Modules of Fortran have procedures of the same names: init, allocate_fields.
-TEST_F(symbolize_profile, procedures_of_fortran_are_named_with_their_modules) {
-  const auto program = fixture("fortran_module");
+std::set<std::string> functions_of(const std::string& program) {
   std::set<std::string> names;
   for (const auto& each : symbolize_file(program, text_addresses(program)))
     for (const auto& part : each) names.insert(part.function);
-  EXPECT_TRUE(names.count("numbers::fill"));
+  return names;
+}
+
+// Modules of Fortran have procedures of the same names: init, allocate_fields.
+TEST_F(symbolize_profile, procedures_of_fortran_are_named_with_their_modules) {
+  EXPECT_TRUE(functions_of(fixture("fortran_module")).count("numbers::fill"));
+}
+
+TEST_F(symbolize_profile, procedures_of_ada_are_named_with_their_scopes_once) {
+  EXPECT_TRUE(functions_of(fixture("ada_procedure")).count("outer__inner"));
 }
 
 }  // namespace

@@ -68,9 +68,12 @@ int language_of(Dwarf_Die& die) {
   return dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr ? no_unit : dwarf_srclang(&unit);
 }
 
+// GNAT's plain names have their scopes: pack__inner__make.
 bool has_scopes(Dwarf_Die& die) {
   switch (language_of(die)) {
     case no_unit:
+    case DW_LANG_Ada83:
+    case DW_LANG_Ada95:
     case DW_LANG_C:
     case DW_LANG_C89:
     case DW_LANG_C99:
