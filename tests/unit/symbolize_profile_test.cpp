@@ -169,8 +169,8 @@ TEST_F(symbolize_profile, local_functions_are_named_with_their_scopes) {
   for (const auto& each : symbolize_file(fixture("gcc_o3"), addresses_))
     for (const auto& part : each) names.insert(part.function);
   for (const char* name :
-       {"shapes::(anonymous namespace)::digit_sum", "main", "plain_c_checksum", "rotated", "step",
-        "shapes::(anonymous namespace)::circle::area() const",
+       {"shapes::(anonymous namespace)::digit_sum", "shapes::make_shapes::{lambda}::operator()", "main",
+        "plain_c_checksum", "rotated", "step", "shapes::(anonymous namespace)::circle::area() const",
         "shapes::make_shapes(int)::by_area::operator()(shapes::shape const*, shapes::shape const*) const"})
     EXPECT_TRUE(names.count(name)) << name;
 }
