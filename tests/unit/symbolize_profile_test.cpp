@@ -191,5 +191,11 @@ TEST_F(symbolize_profile, procedures_of_ada_are_named_with_their_scopes_once) {
   EXPECT_TRUE(functions_of(fixture("ada_procedure")).count("outer__inner"));
 }
 
+TEST_F(symbolize_profile, an_empty_function_lends_its_name_to_nobody) {
+  const auto names = functions_of(fixture("unsized"));
+  EXPECT_TRUE(names.count("written_by_hand"));
+  EXPECT_FALSE(names.count("empty()"));
+}
+
 }  // namespace
 }  // namespace heapledger::test
