@@ -191,6 +191,16 @@ TEST_F(symbolize_profile, procedures_of_ada_are_named_with_their_scopes_once) {
   EXPECT_TRUE(functions_of(fixture("ada_procedure")).count("outer__inner"));
 }
 
+// DWARF 2 does not say where a function was inlined.
+TEST_F(symbolize_profile, a_file_that_is_not_known_has_no_name) {
+  const auto program = fixture("gcc_dwarf2");
+  std::set<std::string> files;
+  for (const auto& each : symbolize_file(program, text_addresses(program)))
+    for (const auto& part : each) files.insert(part.file);
+  EXPECT_TRUE(files.count(""));
+  EXPECT_FALSE(files.count("???"));
+}
+
 TEST_F(symbolize_profile, an_empty_function_lends_its_name_to_nobody) {
   const auto names = functions_of(fixture("unsized"));
   EXPECT_TRUE(names.count("written_by_hand"));
