@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import ledger
-from stepping import Stepping
+from stepping import MARKERS, Stepping
 
 
 def has_open(pid, file):
@@ -38,6 +38,20 @@ class Running(Stepping):
         self.assertIn(b"is still running", self.command("report", pid).out)
         self.end(process)
         self.assertEqual(ledger.report(file)["totals"]["allocations"], 200)
+
+    def test_that_was_built_again_meanwhile(self):
+        """The file under its name is another now; what runs is found all the same."""
+        program = self.path("program")
+        shutil.copy(MARKERS, program)
+        process, file = self.start("steps", program=program)
+        pid = self.program_of(process)
+        os.remove(program)
+        shutil.copy(ledger.program("nothing"), program)
+        self.assertEqual(ledger.functions(self.json(pid)["stacks"][0])[::2][:2], ["cache_grows", "main"])
+        text = self.command("top", "--json", "--count", "1", pid).out.decode()
+        self.assertIn("cache_grows", text)
+        self.end(process)
+        self.assertIn(b"the file was replaced", self.command("report", file).out)
 
     def test_snapshots(self):
         process, _ = self.start("steps")

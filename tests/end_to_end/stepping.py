@@ -11,12 +11,12 @@ MARKERS = ledger.program("markers")
 class Stepping(ledger.Case):
     """The cases of the program that end in a wait, and go on with each byte."""
 
-    def start(self, case, *options, env=None):
+    def start(self, case, *options, env=None, program=MARKERS):
         """The program under `run`, up to its first wait."""
         folder = self.path("started")
         os.mkdir(folder)
         process = subprocess.Popen(
-            [ledger.BIN, "run", "-q", "-o", os.path.join(folder, "p.hlp"), *options, "--", MARKERS, case],
+            [ledger.BIN, "run", "-q", "-o", os.path.join(folder, "p.hlp"), *options, "--", program, case],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ledger.plain_environment(env))
         self.addCleanup(self.end, process)
         self.assertEqual(process.stdout.readline(), b"ready\n")

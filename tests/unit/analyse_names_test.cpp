@@ -149,12 +149,24 @@ TEST(machinery, knows_the_system_runtime) {
   EXPECT_FALSE(is_system_runtime("/usr/bin/program"));
 }
 
+TEST(machinery, knows_headers_of_installed_libraries) {
+  for (const char* file : {"/usr/include/c++/12/bits/new_allocator.h", "/usr/lib/llvm-19/bin/../include/c++/v1/vector",
+                           "/usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/bits/stl_tree.h"})
+    EXPECT_TRUE(is_foreign_source(file)) << file;
+  for (const char* file : {"/usr/src/prog/main.cpp", "/usr/include/../src/main.cpp", "../include/prog.hpp", ""})
+    EXPECT_FALSE(is_foreign_source(file)) << file;
+}
+
 TEST(short_function, drops_what_a_reader_does_not_need) {
   using report::short_function;
   EXPECT_EQ(short_function("int ns::f(std::string const&, int) const", 80), "ns::f");
   EXPECT_EQ(short_function(
                 "ns::g<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >(int)", 80),
             "ns::g<std::string>");
+  EXPECT_EQ(short_function("std::__1::unique_ptr<ns::t> std::__1::make_unique[abi:ne190107]<ns::t, int&>(int&)", 80),
+            "std::make_unique<ns::t, int&>");
+  EXPECT_EQ(short_function("ns::f[abi:cxx11][abi:b](int)", 80), "ns::f");
+  EXPECT_EQ(short_function("ns::f[abi:", 80), "ns::f[abi:");
 }
 
 TEST(short_function, collapses_template_arguments_from_the_inside) {

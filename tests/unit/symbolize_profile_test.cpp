@@ -169,19 +169,42 @@ TEST_F(symbolize_profile, local_functions_are_named_with_their_scopes) {
   for (const auto& each : symbolize_file(fixture("gcc_o3"), addresses_))
     for (const auto& part : each) names.insert(part.function);
   for (const char* name :
-       {"shapes::(anonymous namespace)::digit_sum", "main", "plain_c_checksum", "rotated", "step",
-        "shapes::(anonymous namespace)::circle::area() const",
+       {"shapes::(anonymous namespace)::digit_sum", "shapes::make_shapes::{lambda}::operator()", "main",
+        "plain_c_checksum", "rotated", "step", "shapes::(anonymous namespace)::circle::area() const",
         "shapes::make_shapes(int)::by_area::operator()(shapes::shape const*, shapes::shape const*) const"})
     EXPECT_TRUE(names.count(name)) << name;
 }
 
-// Modules of Fortran have procedures of the same names: init, allocate_fields.
-TEST_F(symbolize_profile, procedures_of_fortran_are_named_with_their_modules) {
-  const auto program = fixture("fortran_module");
+std::set<std::string> functions_of(const std::string& program) {
   std::set<std::string> names;
   for (const auto& each : symbolize_file(program, text_addresses(program)))
     for (const auto& part : each) names.insert(part.function);
-  EXPECT_TRUE(names.count("numbers::fill"));
+  return names;
+}
+
+// Modules of Fortran have procedures of the same names: init, allocate_fields.
+TEST_F(symbolize_profile, procedures_of_fortran_are_named_with_their_modules) {
+  EXPECT_TRUE(functions_of(fixture("fortran_module")).count("numbers::fill"));
+}
+
+TEST_F(symbolize_profile, procedures_of_ada_are_named_with_their_scopes_once) {
+  EXPECT_TRUE(functions_of(fixture("ada_procedure")).count("outer__inner"));
+}
+
+// DWARF 2 does not say where a function was inlined.
+TEST_F(symbolize_profile, a_file_that_is_not_known_has_no_name) {
+  const auto program = fixture("gcc_dwarf2");
+  std::set<std::string> files;
+  for (const auto& each : symbolize_file(program, text_addresses(program)))
+    for (const auto& part : each) files.insert(part.file);
+  EXPECT_TRUE(files.count(""));
+  EXPECT_FALSE(files.count("???"));
+}
+
+TEST_F(symbolize_profile, an_empty_function_lends_its_name_to_nobody) {
+  const auto names = functions_of(fixture("unsized"));
+  EXPECT_TRUE(names.count("written_by_hand"));
+  EXPECT_FALSE(names.count("empty()"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <string>
 
 #include "tool/analyse/function_name.hpp"
@@ -155,7 +156,10 @@ bool is_rust_library_source(std::string_view file) {
 
 bool is_foreign_source(std::string_view file) {
   constexpr std::array<std::string_view, 2> folders = {"/usr/include/", "/usr/lib/"};
-  return any_prefix(file, folders) || is_rust_library_source(file) ||
+  // Clang finds the C++ library from its own place: /usr/bin/../lib/gcc/...
+  const bool is_straight = file.find("/../") == std::string_view::npos;
+  const std::string path = is_straight ? std::string(file) : std::filesystem::path(file).lexically_normal().string();
+  return any_prefix(path, folders) || is_rust_library_source(file) ||
          file.find("/.cargo/registry/") != std::string_view::npos;
 }
 

@@ -145,7 +145,7 @@ profile profile_of(const leaks::watcher& watch, const leaks::hunt_options& optio
   std::set<std::uint32_t> ids;
   for (const auto& entry : whole.leaks->entries) ids.insert(entry.stack);
   profile result = analyse::excerpt(whole, ids);
-  find_symbols(result, debug);
+  find_symbols(result, debug, whole.process.ended == ending::running ? watch.pid() : 0);
   return result;
 }
 

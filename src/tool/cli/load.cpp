@@ -34,12 +34,12 @@ bool is_segment(const std::string& path) {
 }
 
 profile load_file(const std::string& path, const debug_options& debug) {
-  const bool is_running = names_process(path);
-  const bool is_of_here = is_running || is_segment(path);
-  profile loaded = is_running   ? collect::profile_of(which_program(path))
-                   : is_of_here ? collect::collect_segment(path)
-                                : read_profile(path);
-  if (!loaded.symbolized || !debug.folders.empty() || debug.debuginfod) find_symbols(loaded, debug);
+  const auto running = names_process(path) ? which_program(path) : collect::running_program{};
+  const bool is_of_here = running.pid != 0 || is_segment(path);
+  profile loaded = running.pid != 0 ? collect::profile_of(running)
+                   : is_of_here     ? collect::collect_segment(path)
+                                    : read_profile(path);
+  if (!loaded.symbolized || !debug.folders.empty() || debug.debuginfod) find_symbols(loaded, debug, running.pid);
   if (is_of_here) symbols::name_generated_code(loaded);
   return loaded;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <map>
@@ -18,6 +19,7 @@
 #include "tool/symbolize/cut_off_guard.hpp"
 #include "tool/symbolize/debug_files.hpp"
 #include "tool/symbolize/frame_interner.hpp"
+#include "tool/symbolize/mapped_files.hpp"
 #include "tool/symbolize/resolver.hpp"
 
 namespace heapledger::live {
@@ -65,6 +67,7 @@ struct symbol_names::state {
   std::map<module_key, module_names> modules;
   std::size_t open = 0;  // addresses asked for and not answered
   bool stop = false;
+  std::atomic<pid_t> process = 0;
 
   // The worker's own.
   std::map<module_key, std::unique_ptr<symbols::resolver>> resolvers;
@@ -101,9 +104,11 @@ struct symbol_names::state {
     const symbols::cut_off_guard guard;
     try {
       auto& resolver = resolvers[key];
-      if (resolver == nullptr)
+      if (resolver == nullptr) {
+        const debug_places places{.mapped = symbols::mapped_files(process)};
         resolver =
-            std::make_unique<symbols::resolver>(symbols::find_module_files(key.first, key.second, {}), debug_places{});
+            std::make_unique<symbols::resolver>(symbols::find_module_files(key.first, key.second, places), places);
+      }
       if (!resolver->has_file()) return found;
       resolver->resolve(addresses, [&](std::size_t index, std::span<const symbols::resolved_frame> frames) {
         auto& to = found[addresses[index]];
@@ -134,6 +139,10 @@ symbol_names::~symbol_names() {
   const std::lock_guard lock(state_->mutex);
   state_->stop = true;
   state_->asked.notify_all();
+}
+
+void symbol_names::of_process(pid_t pid) {
+  state_->process = pid;
 }
 
 void symbol_names::apply(profile& to) {

@@ -64,6 +64,7 @@ class segment_source : public source {
     process_.pid = static_cast<std::uint32_t>(program.pid);
     process_.exe = program.exe;
     process_.command = program.command;
+    names_.of_process(pid_);
   }
 
   const process_info& process() const override { return process_; }

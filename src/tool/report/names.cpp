@@ -21,9 +21,18 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
+// [abi:cxx11], and [abi:ne190107] of all that libc++ has.
+void remove_abi_tags(std::string& text) {
+  for (std::size_t at = 0; (at = text.find("[abi:", at)) != std::string::npos;) {
+    const std::size_t end = text.find(']', at);
+    if (end == std::string::npos) return;
+    text.erase(at, end + 1 - at);
+  }
+}
+
 // Spellings that say nothing to a reader.
 std::string plain_spelling(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> known = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> known = {{
       {"(anonymous namespace)::", ""},
       {"> >", ">>"},
       {"> >", ">>"},  // ">> >" is left by the first pass
@@ -31,9 +40,9 @@ std::string plain_spelling(std::string_view name) {
       {"std::__1::", "std::"},
       {"std::basic_string<char, std::char_traits<char>, std::allocator<char>>", "std::string"},
       {"std::basic_string_view<char, std::char_traits<char>>", "std::string_view"},
-      {"[abi:cxx11]", ""},
   }};
   std::string result(name);
+  remove_abi_tags(result);
   for (const auto& [from, to] : known) replace_all(result, from, to);
   return result;
 }

@@ -75,9 +75,10 @@ std::unique_ptr<elf_file> by_link(const elf_file& main, const std::vector<std::s
   return nullptr;
 }
 
-// The module's file: under its own name, else a copy under one of the debug paths that has its build-id.
+// The module's file: under its own name, else what the process has mapped, else a copy under one of the debug paths
+// that has its build-id.
 std::unique_ptr<elf_file> find_main(const std::string& module_path, const std::string& build_id,
-                                    const std::vector<std::string>& folders, std::string& other_build_id) {
+                                    const debug_places& debug, std::string& other_build_id) {
   std::string path = module_path;
   const bool deleted = path.ends_with(deleted_suffix);
   if (deleted) path.resize(path.size() - deleted_suffix.size());
@@ -88,7 +89,10 @@ std::unique_ptr<elf_file> find_main(const std::string& module_path, const std::s
     if (!needs_build_id) other_build_id = found.empty() ? "none" : found;
   }
   if (build_id.empty()) return nullptr;
-  for (const auto& root : folders) {
+  for (const auto& each : debug.mapped)
+    if (each.name == name_of(path))
+      if (auto file = open_with_build_id(each.path, build_id)) return file;
+  for (const auto& root : debug.folders) {
     auto whole = root;
     if (!path.starts_with('/')) whole += '/';
     whole += path;
@@ -104,7 +108,7 @@ std::unique_ptr<elf_file> find_main(const std::string& module_path, const std::s
 module_files find_module_files(const std::string& module_path, const std::string& build_id, const debug_places& debug) {
   module_files files;
   const auto roots = debug_roots(debug);
-  files.main = find_main(module_path, build_id, debug.folders, files.other_build_id);
+  files.main = find_main(module_path, build_id, debug, files.other_build_id);
   if (files.main && files.main->has_debug_info()) return files;
   const auto wanted = files.main ? files.main->build_id() : build_id;
   files.debug = by_build_id(wanted, roots);

@@ -16,7 +16,8 @@ bool is_mangled(std::string_view name);
 std::string demangle(std::string_view name);
 
 // GCC calls the body of a coroutine after the local type of its frame, NUMBER _Z5servev.Frame, the number being the
-// length of what follows it: the mangled name of the coroutine. Empty: the symbol is no such body.
+// length of what follows it: the mangled name of the coroutine. Clang's are _Z5servev.resume and the like. Empty: the
+// symbol is no such body.
 std::string_view coroutine_of(std::string_view symbol);
 
 }  // namespace heapledger

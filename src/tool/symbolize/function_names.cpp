@@ -3,6 +3,7 @@
 #include <dwarf.h>
 
 #include <string_view>
+#include <vector>
 
 #include "tool/symbolize/demangle.hpp"
 #include "tool/symbolize/function_scopes.hpp"
@@ -68,9 +69,12 @@ int language_of(Dwarf_Die& die) {
   return dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr ? no_unit : dwarf_srclang(&unit);
 }
 
+// GNAT's plain names have their scopes: pack__inner__make.
 bool has_scopes(Dwarf_Die& die) {
   switch (language_of(die)) {
     case no_unit:
+    case DW_LANG_Ada83:
+    case DW_LANG_Ada95:
     case DW_LANG_C:
     case DW_LANG_C89:
     case DW_LANG_C99:
@@ -96,10 +100,29 @@ bool has_modules(Dwarf_Die& die) {
   }
 }
 
-std::string qualified(const raw_names& names) {
+Dwarf_Die declaration_of(Dwarf_Die die) {
+  for (int step = 0; step < chain_limit && follow(die); ++step) {
+  }
+  return die;
+}
+
+std::size_t last_declared_elsewhere(std::vector<Dwarf_Die>& entries) {
+  auto last = entries.size();
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (dwarf_tag(&entries[i]) == DW_TAG_subprogram && declaration_of(entries[i]).addr != entries[i].addr) last = i;
+  return last;
+}
+
+// The names of what encloses a declaration, each with "::" behind it. The body of a function stands apart from the
+// scopes in which it is declared.
+std::string enclosing_scopes(Dwarf_Die declaration, bool of_lambda, int depth = 0) {
   std::string text;
-  const auto enclosing = enclosing_entries(names.declaration);
-  for (auto entry : enclosing) {
+  auto entries = enclosing_entries(declaration);
+  const auto body = last_declared_elsewhere(entries);
+  const bool is_apart = body != entries.size() && depth < chain_limit;
+  if (is_apart) text = enclosing_scopes(declaration_of(entries[body]), of_lambda, depth + 1);
+  for (std::size_t i = is_apart ? body : 0; i < entries.size() && text.size() <= name_limit_bytes; ++i) {
+    auto& entry = entries[i];
     std::string_view part;
     switch (dwarf_tag(&entry)) {
       case DW_TAG_module:
@@ -111,7 +134,7 @@ std::string qualified(const raw_names& names) {
       case DW_TAG_class_type:
       case DW_TAG_structure_type:
       case DW_TAG_union_type:
-        part = std::string_view(names.plain).starts_with("operator()") ? "{lambda}" : "{unnamed}";
+        part = of_lambda ? "{lambda}" : "{unnamed}";
         break;
       case DW_TAG_subprogram:
         part = "{function}";
@@ -122,9 +145,15 @@ std::string qualified(const raw_names& names) {
     const char* name = plain_name(entry);
     text += name != nullptr && *name != '\0' ? std::string_view(name) : part;
     text += "::";
-    if (text.size() > name_limit_bytes) return names.plain;
   }
-  return text + names.plain;
+  return text;
+}
+
+std::string qualified(const raw_names& names) {
+  const std::string_view plain = names.plain;
+  const bool of_lambda = plain.starts_with("operator()") || plain.starts_with("~<lambda");
+  const auto scopes = enclosing_scopes(names.declaration, of_lambda);
+  return scopes.size() > name_limit_bytes ? names.plain : scopes + names.plain;
 }
 
 std::string unmangled_name(raw_names& names) {
@@ -157,8 +186,9 @@ const std::string& function_names::real(Dwarf_Die function, std::uint64_t addres
   if (is_new) {
     auto names = names_of(function);
     const char* symbol = names.mangled == nullptr ? symbols_.find(address) : nullptr;
+    const auto coroutine = names.mangled != nullptr ? coroutine_of(names.mangled) : std::string_view();
     if (names.mangled != nullptr)
-      place->second = demangle(names.mangled);
+      place->second = demangle(coroutine.empty() ? names.mangled : coroutine);
     else if (symbol != nullptr && is_mangled(symbol))
       place->second = demangle(mangled_part(symbol));
     else

@@ -1,6 +1,14 @@
 #include "tool/symbolize/line_table.hpp"
 
 namespace heapledger::symbols {
+namespace {
+
+// What libdw calls the file that the debug information does not name: number 0, before DWARF 5.
+std::string_view known(const char* file) {
+  return file == nullptr || std::string_view(file) == "???" ? std::string_view() : file;
+}
+
+}  // namespace
 
 line_table::line_table(Dwarf_Die unit) {
   if (dwarf_getsrclines(&unit, &lines_, &line_count_) != 0) line_count_ = 0;
@@ -27,13 +35,12 @@ source_line line_table::find(std::uint64_t address) const {
   source_line result;
   int line = 0;
   if (dwarf_lineno(row, &line) == 0 && line > 0) result.line = static_cast<std::uint32_t>(line);
-  if (const char* name = dwarf_linesrc(row, nullptr, nullptr)) result.file = name;
+  result.file = known(dwarf_linesrc(row, nullptr, nullptr));
   return result;
 }
 
 std::string_view line_table::file(std::uint64_t number) const {
-  const char* name = number < file_count_ ? dwarf_filesrc(files_, number, nullptr, nullptr) : nullptr;
-  return name != nullptr ? std::string_view(name) : std::string_view();
+  return known(number < file_count_ ? dwarf_filesrc(files_, number, nullptr, nullptr) : nullptr);
 }
 
 }  // namespace heapledger::symbols

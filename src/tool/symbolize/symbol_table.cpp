@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "tool/symbolize/cut_off_guard.hpp"
+#include "tool/symbolize/demangle.hpp"
 
 namespace heapledger::symbols {
 namespace {
@@ -47,6 +48,8 @@ void symbol_table::add_section(Elf* file, Elf_Scn* section, const GElf_Shdr& hea
     }
     const char* name = elf_strptr(file, header.sh_link, entry.st_name);
     if (name == nullptr || *name == '\0' || end <= entry.st_value) continue;
+    if (entry.st_size == 0 && is_mangled(name))
+      continue;  // compilers give sizes: it is empty, and what follows another
     symbols_.push_back({entry.st_value, end, name, rank_of(GELF_ST_BIND(entry.st_info)), entry.st_size != 0});
   }
 }
