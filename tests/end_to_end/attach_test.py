@@ -19,6 +19,17 @@ for line in sys.stdin:
     print(len(kept), flush=True)
 """
 
+# Before ALLOCATES: from then on the kernel ends it for gettid, as it does chronyd.
+DIES_OF_GETTID = """import ctypes, struct
+class Program(ctypes.Structure):
+    _fields_ = [('length', ctypes.c_ushort), ('steps', ctypes.c_char_p)]
+steps = b''.join(struct.pack('HBBI', *step) for step in
+                 ((0x20, 0, 0, 0), (0x15, 0, 1, 186), (0x06, 0, 0, 0x80000000), (0x06, 0, 0, 0x7fff0000)))
+libc = ctypes.CDLL(None)
+libc.prctl(38, 1, 0, 0, 0)
+assert libc.prctl(22, 2, ctypes.byref(Program(4, steps))) == 0
+"""
+
 
 def probe_can_attach():
     with open(ledger.PROBE, "rb") as file:
@@ -465,6 +476,25 @@ class Refusals(Attached):
             done = self.refused("attach", str(process.pid))
             self.assertIn(words, done)
             self.assert_goes_on(process, 0)
+
+    def test_filter_of_system_calls(self):
+        if os.getuid() != 0:
+            self.skipTest("filters are shown to root only")
+        process = self.program("python3", "-c", DIES_OF_GETTID + ALLOCATES)
+        self.assertIn("its filter of system calls (seccomp) ends it for gettid, which the probe needs; start it with heapledger run",
+                      self.refused("attach", str(process.pid)))
+        self.assert_goes_on(process, 0)
+
+    def test_filter_that_is_not_shown(self):
+        if os.getuid() != 0 or ledger.execute([*AS_NOBODY, "test", "-x", ledger.BIN]).status != 0:
+            self.skipTest("needs root to become somebody else")
+        process = self.program(*AS_NOBODY, "python3", "-c", DIES_OF_GETTID + ALLOCATES)
+        done = ledger.execute([*AS_NOBODY, ledger.BIN, "attach", "-o", "/tmp", str(process.pid)], cwd="/")
+        if b"may not be traced" in done.err:
+            self.skipTest("no debuggers for others than root")
+        self.assertEqual((done.status, done.err), (125, b"heapledger: process %d: it ended meanwhile\n" % process.pid))
+        process.communicate()
+        self.assertEqual(process.returncode, -signal.SIGSYS)
 
     def test_output_that_exists(self):
         process = self.program()

@@ -179,6 +179,28 @@ class RunsAlone(ledger.Case):
         done = self.assert_same(["/usr/bin/unshare", "-m", "sh", "-c", inside])
         self.assertEqual(self.uncounted(done), {("/usr/bin/env", "out-of-reach"): 1})
 
+    def test_in_a_sandbox_of_files_without_the_probe(self):
+        """Landlock: access says that the probe may be read, and open does not."""
+        shutil.copy("/bin/true", self.path("true"))
+        sandbox = f"""import ctypes, os, struct
+libc = ctypes.CDLL(None)
+rules = libc.syscall(444, struct.pack("Q", 4), ctypes.c_size_t(8), 0)  # for reading files
+if rules < 0:
+    os._exit(77)
+for folder in ("/usr", "/lib", "/lib64", "/etc", {self.dir!r}):
+    assert libc.syscall(445, rules, 1, struct.pack("=Qi", 4, os.open(folder, os.O_PATH)), 0) == 0
+libc.prctl(38, 1, 0, 0, 0)
+assert libc.syscall(446, rules, 0) == 0
+os.execv({self.path("true")!r}, ["true"])
+"""
+        python = os.path.realpath("/usr/bin/python3")
+        if subprocess.run([python, "-c", sandbox]).returncode == 77:
+            self.skipTest("this kernel knows no such sandbox")
+        if ledger.PROBE.startswith(("/usr/", "/lib")):
+            self.skipTest("the probe is among the files that the sandbox grants")
+        done = self.assert_same([python, "-c", sandbox])
+        self.assertEqual(self.uncounted(done), {(self.path("true"), "out-of-reach"): 1})
+
     def libraries(self, *programs):
         listed = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout.split()
         return {word for word in listed if word.startswith("/") and not word.endswith(":")}

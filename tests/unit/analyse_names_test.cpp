@@ -102,12 +102,21 @@ TEST(machinery, knows_wrappers_from_the_programs_own_code) {
                            "system__pool_global__allocate",
                            "system__storage_pools__subpools__allocate_any_controlled",
                            "palloc0",
+                           "ns::node::operator new(unsigned long)",
+                           "ns::node::operator new[](unsigned long, ns::arena*)",
+                           "_talloc_zero",
+                           "talloc_named_const",
+                           "VSIMallocAlignedAutoVerbose",
+                           "VSIMalloc3Verbose",
+                           "_MagickReallocateResourceLimitedMemory",
+                           "Rf_allocVector3",
                            "MemoryContextAlloc"}) {
     EXPECT_TRUE(is_allocation_wrapper(name)) << name;
   }
   for (const char* name :
        {"main", "allocate_widgets", "ns::malloc_statistics()", "parse(std::vector<int>)", "stdlike::f()",
-        "ns::operator new_thing()", "strbuf_grow", "malloc_trim", "sqlite3MallocSize", "callocate",
+        "ns::operator new_thing()", "ns::node::operator newest()", "talloc_free", "convert_string_talloc",
+        "strbuf_grow", "malloc_trim", "sqlite3MallocSize", "callocate",
         "base_ForeignziMarshalziAlloc_mallocBytes1_info", "core::engine::load()", "alloc::arena::grow()", ""}) {
     EXPECT_FALSE(is_allocation_wrapper(name)) << name;
   }

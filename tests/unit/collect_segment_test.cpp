@@ -194,8 +194,21 @@ TEST(collect_segment, the_peak_is_now_when_more_lives_than_was_recorded) {
   builder.header.peak_threads = 3;
   const auto result = collected(builder);
   EXPECT_EQ(result.totals().peak_bytes, 100);
-  EXPECT_EQ(result.peak.error_bytes, 3u * 4096);
   EXPECT_EQ(result.peak.time_ns, result.process.duration_ns);
+}
+
+TEST(collect_segment, the_peak_is_true_to_within_what_threads_held_back_but_no_more_than_was_allocated) {
+  const auto error = [](std::uint64_t allocated) {
+    segment_builder builder;
+    builder.header.threaded = 1;
+    builder.header.hold_back_bytes = 4096;
+    builder.header.peak_threads = 3;
+    builder.accounts[builder.add_account(0)].allocated_bytes = allocated;
+    return collected(builder).peak.error_bytes;
+  };
+  EXPECT_EQ(error(50'000), 3u * 4096);
+  EXPECT_EQ(error(100), 100u);
+  EXPECT_EQ(error(0), 0u);
 }
 
 TEST(collect_segment, what_a_server_left_of_its_arguments_is_no_command) {

@@ -72,10 +72,17 @@ bool can_reach(const char* path, int mode) {
   return error != -ENOENT && error != -ENOTDIR && error != -EACCES;
 }
 
+// A sandbox of files (Landlock, AppArmor) refuses what the permissions grant, and only then.
+bool can_open(const char* path) {
+  const int file = sys::open(path, O_RDONLY | O_CLOEXEC, 0);
+  if (file >= 0) sys::close(file);
+  return file != -EACCES;
+}
+
 // The loader complains of a library that it does not find; who finds no folder for its books keeps none, and says
 // nothing.
 bool can_load_us_and_keep_books() {
-  if (!can_reach(own_path, R_OK)) return false;
+  if (!can_reach(own_path, R_OK) || !can_open(own_path)) return false;
   const char* folder = session_folder();
   return folder == nullptr || can_reach(folder, W_OK | X_OK);
 }

@@ -41,15 +41,18 @@ constexpr std::array<std::string_view, 13> wrapper_words = {"malloc",   "calloc"
                                                             "memalign", "wcsdup", "asprintf"};
 
 // What may follow: PyMem_RawMalloc, g_malloc0_n, av_mallocz_array, sqlite3DbMallocRawNN, zmalloc_usable,
-// xmalloc_or_die, stgMallocBytes.
-constexpr std::array<std::string_view, 32> wrapper_qualities = {
-    "aligned", "alarm", "array",  "atomic",   "bytes", "checked", "die",    "fast", "finish", "flags",    "free",
-    "gently",  "hook",  "impl",   "internal", "large", "loc",     "nofail", "raw",  "safe",   "small",    "printf",
-    "vprintf", "try",   "usable", "with",     "zero",  "or",      "f",      "n",    "z",      "unchecked"};
+// xmalloc_or_die, stgMallocBytes, VSIMalloc3Verbose.
+constexpr std::array<std::string_view, 34> wrapper_qualities = {
+    "aligned", "alarm", "array", "atomic", "auto",   "bytes",   "checked",  "die",    "fast",
+    "finish",  "flags", "free",  "gently", "hook",   "impl",    "internal", "large",  "loc",
+    "nofail",  "raw",   "safe",  "small",  "printf", "vprintf", "try",      "usable", "verbose",
+    "with",    "zero",  "or",    "f",      "n",      "z",       "unchecked"};
 
 constexpr std::array<std::string_view, 5> wrapper_endings = {"_alloc", "_alloc0", "_allocz", "Alloc", "Alloc0"};
 
-constexpr std::array<std::string_view, 19> wrapper_names = {"aligned_alloc",
+constexpr std::array<std::string_view, 34> wrapper_names = {"operator new",
+                                                            "operator new[]",
+                                                            "aligned_alloc",
                                                             "allocate",
                                                             "Allocate",
                                                             "__cxa_allocate_exception",
@@ -67,7 +70,20 @@ constexpr std::array<std::string_view, 19> wrapper_names = {"aligned_alloc",
                                                             "AcquireMagickMemory",
                                                             "AcquireQuantumMemory",
                                                             "AcquireAlignedMemory",
-                                                            "ResizeQuantumMemory"};
+                                                            "ResizeQuantumMemory",
+                                                            "_MagickAllocateResourceLimitedMemory",
+                                                            "_MagickReallocateResourceLimitedMemory",
+                                                            "_talloc",
+                                                            "_talloc_array",
+                                                            "_talloc_pooled_object",
+                                                            "_talloc_zero",
+                                                            "_talloc_zero_array",
+                                                            "talloc_named",
+                                                            "talloc_named_const",
+                                                            "talloc_pool",
+                                                            "Rf_allocSExp",
+                                                            "Rf_allocVector",
+                                                            "Rf_allocVector3"};
 
 constexpr std::array<std::string_view, 13> start_names = {"_start",
                                                           "__libc_start_main",

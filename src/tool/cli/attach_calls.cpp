@@ -96,8 +96,8 @@ inject::outcome begin_in(const inject::target& process, const collect::probe_set
     inject::await_quiet(process, library);
     lines += wire::quiet_setting;
   }
-  const auto outcome =
-      inject::call_in(process, {.library = library, .function = wire::attach_symbol, .argument = lines});
+  const auto outcome = inject::call_in(
+      process, {.library = library, .function = wire::attach_symbol, .argument = lines, .heeds_filters = true});
   // Whoever was faster may have come to it first.
   if (outcome.result == static_cast<std::int32_t>(wire::attach_result::already)) refuse_program_of_ours(process.pid);
   const auto limits = collect::read_proc_file(fmt::format("/proc/{}/limits", process.pid), 1 << 14);

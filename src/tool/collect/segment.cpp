@@ -223,6 +223,7 @@ profile to_profile(const segment_copy& segment) {
     result.peak.time_ns = since_start(header, header.peak_monotonic_ns);
   }
   const auto stack_ids = add_stacks(segment, sums, result);
+  result.peak.error_bytes = std::min(result.peak.error_bytes, result.totals().allocated_bytes);
   const auto thread_of = add_threads(segment, result);
   add_thread_shares(segment, stack_indices(stack_ids, result), thread_of, result);
   add_sizes(segment, result);

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "tool/collect/process.hpp"
+#include "tool/inject/call_filter.hpp"
 #include "tool/inject/candidates.hpp"
 #include "tool/inject/held_thread.hpp"
 #include "tool/inject/interrupted_call.hpp"
@@ -56,6 +57,13 @@ class kept_errno {
   const auto text = calls.call(in.libc_function("dlerror"), {});
   const auto words = text == 0 ? std::string("no reason given") : read_text(in.pid, text, longest_error);
   throw input_error(subject(in), fmt::format("its loader refused {}: {}", what, words), "it goes on as before");
+}
+
+void refuse_deadly_filter(const target& in, const held_thread& thread) {
+  if (const auto call = call_that_ends(thread.tid()); !call.empty())
+    throw input_error(subject(in),
+                      fmt::format("its filter of system calls (seccomp) ends it for {}, which the probe needs", call),
+                      "start it with heapledger run");
 }
 
 std::int32_t carry_out(const target& in, held_thread& thread, const std::vector<spare_place>& places,
@@ -120,11 +128,12 @@ void try_thread(const target& in, const wish& what, sight& seen, pid_t tid, atte
   if (!in.identity.runs_the_same()) throw input_error(subject(in), "has just executed another program", "try again");
   now.reason = seen.judge.why_unsafe(tid, registers);
   if (!now.reason.empty()) return;
+  if (what.heeds_filters) refuse_deadly_filter(in, thread);
   now.is_over = true;
   try {
     now.result.result = carry_out(in, thread, seen.places, what);
   } catch (const call_failure& failure) {
-    throw input_error(subject(in), failure.what(), "it goes on as before");
+    throw input_error(subject(in), failure.what(), failure.goes_on() ? "it goes on as before" : "");
   }
   now.result.stopped_ns = thread.stopped_ns();
 }

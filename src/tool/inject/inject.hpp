@@ -16,6 +16,7 @@ struct wish {
   std::string function;  // int (const char*)
   std::string argument;
   std::uint64_t patience_ns = 5'000'000'000;  // to find a safe moment
+  bool heeds_filters = false;  // not where a filter of system calls ends the process for what the probe needs
 };
 
 struct outcome {

@@ -182,7 +182,7 @@ void remote_calls::await_system_call() {
       case trace_stop::kind::gone:
         thread_.forget();
         is_held_ = false;
-        throw call_failure("it ended meanwhile");
+        throw call_failure("it ended meanwhile", false);
       case trace_stop::kind::none:
         is_lost_ = true;
         throw call_failure(fmt::format("the call did not come back within {} s: it waits for another thread",

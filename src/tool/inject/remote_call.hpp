@@ -21,10 +21,14 @@
 
 namespace heapledger::inject {
 
-// The call did not come back. The thread is as it was before, as far as that can be.
+// The call did not come back. The thread is as it was before, as far as that can be, or has ended.
 class call_failure : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit call_failure(const std::string& what, bool goes_on = true) : std::runtime_error(what), goes_on_(goes_on) {}
+  bool goes_on() const { return goes_on_; }
+
+ private:
+  bool goes_on_;
 };
 
 class remote_calls {
