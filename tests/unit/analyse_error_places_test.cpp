@@ -21,14 +21,15 @@ profile with_errors() {
   };
   profile& p = builder.edit();
   for (int i = 0; i < 5; ++i) p.errors.push_back({"mismatch", by("often", "caller_" + std::to_string(i)), 1});
-  p.errors.push_back({"mismatch", by("often", "most"), 12, p.stacks[0].node});
-  p.errors.push_back({"mismatch", by("often", "most"), 8, p.stacks[1].node});
+  const auto most = by("often", "most");
+  p.errors.push_back({"mismatch", most, 12, p.stacks[0].node});
+  p.errors.push_back({"mismatch", most, 8, p.stacks[1].node});
   p.errors.push_back({"mismatch", by("twice", "left"), 2});
   p.errors.push_back({"mismatch", by("third", "right"), 1});
   p.errors.push_back({"mismatch", by("fourth", "right"), 1});
   p.errors.push_back({"overflow", by("often", "most"), 4});
   p.errors.push_back({"overflow", 12345, 1});
-  p.errors.push_back({"mismatch", by("often", "most"), 2, p.stacks[2].node, "new[]", "free"});
+  p.errors.push_back({"mismatch", most, 2, p.stacks[2].node, "new[]", "free"});
   return builder.build();
 }
 

@@ -60,6 +60,7 @@ TEST(profile_golden, still_reads_format_1) {
   profile written_then = full_profile();
   for (auto& module : written_then.modules) module.symbol_advice.clear();  // came later
   for (auto& place : written_then.locations) place.lacks_rule = false;
+  written_then.errors = {{"double-free", 1, 2}, {"overflow", 3, 1}};
   written_then.scopes.clear();  // and so did these
   written_then.pools.clear();
   written_then.markers.clear();

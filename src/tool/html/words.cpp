@@ -55,11 +55,9 @@ std::string words(const profile& p) {
            (doubt == none ? "" : " " + report::doubt_text(p, doubt));
   };
   std::vector<std::string> errors;
-  for (const auto& [error, doubt] : analyse::judged_errors(p))
-    errors.push_back(error_words(error, doubt));
+  for (const auto& [error, doubt] : analyse::judged_errors(p)) errors.push_back(error_words(error, doubt));
   std::vector<std::string> error_kinds;
-  for (const auto& kind : analyse::error_kinds(p, machinery))
-    error_kinds.push_back(error_words(kind, kind.doubt));
+  for (const auto& kind : analyse::error_kinds(p, machinery)) error_kinds.push_back(error_words(kind, kind.doubt));
   auto losses = report::loss_texts(p);
   if (auto text = report::nothing_seen_text(p); !text.empty()) losses.insert(losses.begin(), std::move(text));
   std::vector<std::string> resident;
