@@ -51,14 +51,17 @@ namespace detail {
 [[gnu::used]] inline int may_throw_budget_exceeded() {
   return may_throw<budget_exceeded>() ? 1 : 0;
 }
+// Variables, not code, have the addresses: in a program at a fixed place the linker would answer code with that of a
+// stub, for all libraries as well, and the probe would take that for an operator new of the program's own.
+inline void* (*volatile plain_new)(std::size_t) = &::operator new;
+inline void* (*volatile aligned_new)(std::size_t, std::align_val_t) = &::operator new;
 // Operator new is the program's own where the C++ library is linked in: then it throws std::bad_alloc when malloc
 // fails.
 [[gnu::used]] inline int may_fail_malloc(const void* caller) {
   constexpr std::uintptr_t most_bytes = 4096;  // of such an operator; others are not looked up
   const auto in = reinterpret_cast<std::uintptr_t>(caller) - 1;
   for (const std::uintptr_t own :
-       {reinterpret_cast<std::uintptr_t>(static_cast<void* (*)(std::size_t)>(&::operator new)),
-        reinterpret_cast<std::uintptr_t>(static_cast<void* (*)(std::size_t, std::align_val_t)>(&::operator new))})
+       {reinterpret_cast<std::uintptr_t>(plain_new), reinterpret_cast<std::uintptr_t>(aligned_new)})
     if (in - own < most_bytes && tables_of(in).function == own && !may_throw<std::bad_alloc>()) return 0;
   return 1;
 }
