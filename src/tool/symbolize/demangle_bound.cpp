@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "tool/symbolize/mangled_letters.hpp"
+
 namespace heapledger::symbols {
 namespace {
 
@@ -16,15 +18,6 @@ std::uint64_t add(std::uint64_t a, std::uint64_t b) {
 }
 std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
   return b != 0 && a > most / b ? most : a * b;
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_sequence(char c) {
-  return is_digit(c) || (c >= 'A' && c <= 'Z');
 }
 
 struct bracket {

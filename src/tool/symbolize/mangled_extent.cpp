@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tool/symbolize/mangled_letters.hpp"
+
 namespace heapledger::symbols {
 namespace {
 
@@ -10,15 +12,6 @@ constexpr int depth_limit = 256;
 
 char at(std::string_view name, std::size_t position) {
   return position < name.size() ? name[position] : '\0';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_sequence(char c) {
-  return is_digit(c) || (c >= 'A' && c <= 'Z');
 }
 
 class extent {

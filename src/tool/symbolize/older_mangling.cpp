@@ -3,20 +3,13 @@
 #include <algorithm>
 
 #include "tool/symbolize/mangled_extent.hpp"
+#include "tool/symbolize/mangled_letters.hpp"
 
 namespace heapledger::symbols {
 namespace {
 
 constexpr int declarations_limit = 64;  // each may be looked for in the whole rest of the name
 constexpr int nesting_limit = 16;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
 
 struct declaration {
   std::size_t end = no_end;

@@ -1,0 +1,16 @@
+// Classes of characters in mangled C++ names. Not <cctype>'s, which go by the locale.
+#pragma once
+
+namespace heapledger::symbols {
+
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+constexpr bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+constexpr bool is_sequence(char c) {  // of a reference: S0_, T1A_
+  return is_digit(c) || (c >= 'A' && c <= 'Z');
+}
+
+}  // namespace heapledger::symbols
