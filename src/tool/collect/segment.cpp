@@ -8,7 +8,6 @@
 #include <ctime>
 #include <numeric>
 #include <span>
-#include <unordered_map>
 
 #include "tool/collect/books.hpp"
 #include "tool/collect/errors.hpp"
@@ -23,6 +22,7 @@
 #include "tool/collect/times.hpp"
 #include "tool/collect/totals.hpp"
 #include "tool/collect/uncounted.hpp"
+#include "tool/profile/pair_index.hpp"
 
 namespace heapledger::collect {
 namespace {
@@ -115,15 +115,15 @@ std::vector<std::uint32_t> add_stacks(const segment_copy& segment, const books& 
 
   // One account of a kind of scope and a stack stands for all of them: of scopes that lived at the same time, of blocks
   // that were moved out of a scope, and of threads that met the stack at the same moment.
-  std::unordered_map<std::uint64_t, std::size_t> places;
-  places.reserve(kept.size());
+  pair_index places(kept.size());  // by kind of scope and node
+  to.stacks.reserve(kept.size());
   std::vector<std::uint32_t> id_of(accounts.size());
   std::iota(id_of.begin(), id_of.end(), std::uint32_t{0});
   for (std::size_t i = 0; i < kept.size(); ++i) {
     const std::uint32_t account = kept[i], kind = scopes.kind_of(segment.account_keys[account]);
-    const auto [at, is_new] = places.try_emplace(std::uint64_t{kind} << 32 | nodes[i], to.stacks.size());
-    if (!is_new) {
-      auto& first = to.stacks[at->second];
+    const auto known = places.find_or_add(kind, nodes[i], to.stacks.size());
+    if (!known.is_new) {
+      auto& first = to.stacks[known.number];
       first.count += accounts[account];
       id_of[account] = first.id;
       continue;

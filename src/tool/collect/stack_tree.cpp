@@ -78,8 +78,10 @@ std::vector<std::uint32_t> build_stack_tree(const segment_copy& segment, std::ve
   std::vector<std::uint32_t> place(segment.nodes.size() + 1, 0);
   std::unordered_map<std::uint64_t, std::uint32_t> locations;           // places may be several of one address
   std::vector<std::uint32_t> location_of(segment.places.size(), none);  // by place
-  pair_index nodes(static_cast<std::size_t>(std::count(used.begin(), used.end(), true)));
+  const auto expected = static_cast<std::size_t>(std::count(used.begin(), used.end(), true));
+  pair_index nodes(expected);
   to.nodes.assign(1, stack_node{});
+  to.nodes.reserve(expected + 1);
   for (std::uint32_t node = 1; node < segment.nodes.size(); ++node) {
     if (!used[node]) continue;
     const std::uint32_t parent = place[parent_of(segment, node)];

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <map>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
 #include "tool/collect/books.hpp"
@@ -22,6 +21,7 @@
 #include "tool/live/pools.hpp"
 #include "tool/live/source.hpp"
 #include "tool/live/view.hpp"
+#include "tool/profile/pair_index.hpp"
 
 namespace heapledger::live {
 namespace {
@@ -143,7 +143,7 @@ class segment_source : public source {
     collect::scope_reader scopes(copy_, kinds);
     const bool has_scopes = copy_.scopes.size() > 1;
     std::vector<counters> by_kind(std::max<std::size_t>(copy_.scopes.size(), 1));
-    std::unordered_map<std::uint64_t, std::size_t> places;  // accounts of one kind and stack are one row
+    pair_index places;  // accounts of one kind and stack are one row
     to.stacks.reserve(sums.accounts.size());
     for (std::uint32_t i = 0; i < sums.accounts.size(); ++i) {
       const auto& count = sums.accounts[i];
@@ -153,9 +153,9 @@ class segment_source : public source {
       const auto kind = scopes.kind_of(key);
       if (has_scopes) by_kind[kind] += count;
       if (kind != 0) {
-        const auto [at, is_new] = places.try_emplace(std::uint64_t{kind} << 32 | key.node, to.stacks.size());
-        if (!is_new) {
-          to.stacks[at->second].count += count;
+        const auto known = places.find_or_add(kind, key.node, to.stacks.size());
+        if (!known.is_new) {
+          to.stacks[known.number].count += count;
           continue;
         }
       }
