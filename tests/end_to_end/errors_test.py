@@ -10,8 +10,8 @@ import ledger
 
 
 class Errors(ledger.Case):
-    def errors(self, *arguments):
-        command = [ledger.program("mistakes"), *arguments]
+    def errors(self, *arguments, program="mistakes"):
+        command = [ledger.program(program), *arguments]
         alone = ledger.execute(command)
         done = self.profile(command)
         self.assertEqual((done.status, done.out), (ledger.shell_status(alone.status), alone.out), "as alone")
@@ -44,6 +44,10 @@ class Errors(ledger.Case):
                 self.assert_found(r, "mismatch")
                 self.assertEqual((r["errors"][0]["allocated_by"], r["errors"][0]["freed_by"]), families)
                 self.assertEqual(r["totals"]["live_blocks"], self.pool(r), "the block is freed all the same")
+
+    def test_mismatch_in_a_program_at_a_fixed_place(self):
+        """Where the address of operator new, which it takes, is one of its own, the operators are none of its own."""
+        self.assert_found(self.errors("new_free", program="mistakes_fixed"), "mismatch")
 
     def test_whoever_frees(self):
         """By realloc, as a thread's first event, in a scope, and where other scopes took over what stood for the stack."""

@@ -44,6 +44,8 @@ static void other_work() {
 int main(int argc, char** argv) {
   CHECK(argc >= 2);
   mode = argv[1];
+  void* (*taken)(std::size_t) = ::operator new;  // in a program at a fixed place an address within the program
+  asm volatile("" : "+r"(taken));
   other_work();
   if (mode == "double_free") {
     void* block = site_planted(24);

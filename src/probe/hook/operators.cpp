@@ -19,9 +19,12 @@ constexpr const char* names[] = {"_Znwm",   "_Znam",  "_ZnwmRKSt9nothrow_t",  "_
 
 constinit const char something_of_ours = 0;
 
-// Whether a name means our definition to the program. Its address, taken here, would be the program's own.
+// Whether a name means our definition to the program. Its address, taken here, would be the program's own; and that of
+// a program at a fixed place which takes it is its stand-in, which jumps to who defines it.
 bool means_ours(const char* name) {
-  return in_one_object(dlsym(RTLD_DEFAULT, name), &something_of_ours);
+  const void* meant = dlsym(RTLD_DEFAULT, name);
+  if (meant != nullptr && meant == image(*program_map()).stand_in(name)) meant = defined_from(program_map(), name);
+  return in_one_object(meant, &something_of_ours);
 }
 
 bool is_replacement(const link_map& map, const void* definition, const void* allocator) {
