@@ -17,6 +17,19 @@ class PeakTime(ledger.Case):
                 self.assertLess(point["live_bytes"], totals["peak_bytes"], point)
         self.assertLess(totals["peak_time"], done.report["process"]["duration"] - 0.3, "it lives for half a second")
 
+    def test_what_each_place_held(self):
+        """Known at the peak and at the end by the books, in between by looks."""
+        done = self.profile([LATE, "30000", "70000"], "--interval", "20")
+        r = done.report
+        early, late = sorted(({p["time"]: p["live_bytes"] for p in place["timeline"]} for place in r["places"]
+                              if place["frame"].get("function") == "main"), key=lambda held: max(held.values()))
+        peak, end = r["totals"]["peak_time"], r["process"]["duration"]
+        self.assertEqual((early[peak], late[peak], early[end], late[end]), (30000, 70000, 0, 0))
+        self.assertEqual({held for time, held in late.items() if time < peak}, {0})
+        self.assertEqual({held for time, held in early.items() if 0.1 < time < peak}, {30000})
+        shape = re.search(r"68\.4 KiB.* (\S+)$", ledger.execute([ledger.BIN, "report", done.files[0]]).out.decode(), re.M)
+        self.assertLess(len(shape[1]), 12, "the late block's begins in the middle")
+
     def test_no_needle_among_lower_neighbours(self):
         """The first block is published, the second is not."""
         done = self.profile([LATE, "40000", "30000"], "--interval", "20")

@@ -87,10 +87,11 @@ TEST(collect_segment, one_row_stands_for_all_accounts_of_a_stack) {
   const auto again = builder.add_account(builder.add_node(outer, 0x2000));  // appended by another thread
   const auto other = builder.add_account(outer);
   for (const auto account : {first, again, other}) builder.accounts[account].allocations = account;
-  builder.errors.push_back({.kind = wire::error_kind::overflow,
-                            .account = again,
-                            .allocated_node = builder.account_keys[again].node,
-                            .count = 1});
+  auto& found = builder.errors.emplace_back();
+  found.kind = wire::error_kind::overflow;
+  found.account = again;
+  found.allocated_node = builder.account_keys[again].node;
+  found.count = 1;
   const auto result = collected(builder);
   ASSERT_EQ(result.stacks.size(), 2u);
   ASSERT_EQ(result.errors.size(), 1u);
@@ -106,14 +107,16 @@ TEST(collect_segment, an_error_has_the_stack_that_frees_and_keeps_that_which_all
   const auto freed = builder.add_node(outer, 0x4000);
   const auto was = builder.add_account(outer), is = builder.add_account(made);  // `was` stood for `made` before
   builder.accounts[was].allocations = 1;
-  for (const auto node : {made, gone})
-    builder.errors.push_back({.kind = wire::error_kind::mismatch,
-                              .account = was,
-                              .allocated_node = node,
-                              .node = freed,
-                              .count = 1,
-                              .allocated_by = wire::call_family::array,
-                              .freed_by = wire::call_family::malloc});
+  for (const auto node : {made, gone}) {
+    auto& error = builder.errors.emplace_back();
+    error.kind = wire::error_kind::mismatch;
+    error.account = was;
+    error.allocated_node = node;
+    error.node = freed;
+    error.count = 1;
+    error.allocated_by = wire::call_family::array;
+    error.freed_by = wire::call_family::malloc;
+  }
   builder.errors.back().freed_by = static_cast<wire::call_family>(77);
   builder.errors.back().node = 12345;
   const auto result = collected(builder);
@@ -327,9 +330,14 @@ TEST(collect_segment, reads_threads_sizes_errors_and_losses) {
   builder.writers[1].sizes[5] = 3;
   const auto account = builder.add_account(0);
   builder.accounts[account].allocations = 10;
-  builder.errors.push_back({.kind = wire::error_kind::overflow, .account = account, .count = 2});
-  builder.errors.push_back({.kind = static_cast<wire::error_kind>(9), .account = account, .count = 2});
-  builder.errors.push_back({.kind = wire::error_kind::mismatch, .account = 1000, .count = 2});
+  for (const auto kind : {wire::error_kind::overflow, static_cast<wire::error_kind>(9)}) {
+    auto& error = builder.errors.emplace_back();
+    error.kind = kind;
+    error.account = account;
+    error.count = 2;
+  }
+  builder.errors.push_back(builder.errors.front());
+  builder.errors.back().account = 1000;
   builder.header.losses[static_cast<std::size_t>(wire::loss::foreign_frees)] = 8;
   builder.header.large_blocks = 4;
   const auto result = collected(builder);

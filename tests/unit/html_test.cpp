@@ -52,6 +52,16 @@ TEST(html_data, says_whether_its_numbers_are_exact) {
   EXPECT_NE(page_data(p).find("\"exact\":false"), std::string::npos);
 }
 
+TEST(html_data, holds_what_the_largest_places_held_over_time) {
+  profile p = full_profile();
+  p.stack_timeline.clear();
+  EXPECT_NE(page_data(p).find(R"("places":{"time":[],"lines":[]})"), std::string::npos);
+  for (std::int64_t i = 1; i < 5; ++i) p.stack_timeline.push_back({0, i * 250'000'000, 4096 * i});
+  const std::string data = page_data(p);
+  EXPECT_NE(data.find(R"("places":{"time":[0.25,0.5,0.75,1.0],"lines":[{)"), std::string::npos);
+  EXPECT_NE(data.find(R"("live":[4096,8192,12288,16384])"), std::string::npos);
+}
+
 TEST(html_data, holds_the_totals_of_the_report) {
   const profile p = full_profile();
   const std::string data = page_data(p);

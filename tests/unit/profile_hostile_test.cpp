@@ -204,6 +204,17 @@ TEST(profile_hostile, times_and_sizes_out_of_range) {
   EXPECT_EQ(refused([](profile& p) { p.timeline[0].time_ns = INT64_MAX; }), "a number of the timeline is out of range");
   EXPECT_EQ(refused([](profile& p) { p.timeline[0].live_bytes = 1LL << 60; }),
             "a number of the timeline is out of range");
+  EXPECT_EQ(refused([](profile& p) { p.stack_timeline[0].time_ns = INT64_MIN; }),
+            "a number of a stack's moment is out of range");
+  EXPECT_EQ(refused([](profile& p) { p.stack_timeline[1].live_bytes = 1LL << 60; }),
+            "a number of a stack's moment is out of range");
+  EXPECT_EQ(refused([](profile& p) { p.stack_timeline[1].live_bytes = p.stack_timeline[2].live_bytes = 1LL << 59; }),
+            "its stacks held more than any program can do");
+  EXPECT_EQ(refused([](profile& p) { p.stack_timeline[1].stack = 77; }), "a stack's moment 1 points outside its table");
+  EXPECT_EQ(refused([](profile& p) { std::swap(p.stack_timeline[0], p.stack_timeline[1]); }),
+            "the moments of its stacks are not in order");
+  EXPECT_EQ(refused([](profile& p) { p.stack_timeline[1] = p.stack_timeline[0]; }),
+            "the moments of its stacks are not in order");
   EXPECT_EQ(refused([](profile& p) { p.leaks->entries.at(0).bytes_per_hour = INT64_MAX; }),
             "a number of a leak is out of range");
   const std::string mapped = "the numbers of a mapping's stack are not possible";

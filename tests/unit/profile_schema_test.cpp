@@ -69,6 +69,7 @@ TEST(profile_golden, still_reads_format_1) {
   written_then.freers.clear();
   written_then.thread_shares.clear();
   written_then.scope_timeline.clear();
+  written_then.stack_timeline.clear();
   written_then.process.lives_timed = false;
   written_then.lifetimes.clear();
   written_then.mapped.reset();

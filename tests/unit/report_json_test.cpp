@@ -64,6 +64,16 @@ TEST(report_json, has_every_promised_key) {
   expect_keys(report["modules"][0], {"path", "build_id", "start", "end", "bias"});
 }
 
+TEST(report_json, places_over_time_where_they_are_known) {
+  profile p = sample::killed_server();
+  EXPECT_FALSE(parsed(p).contains("places"));
+  for (std::int64_t i = 0; i < 5; ++i) p.stack_timeline.push_back({1, i * 500'000'000, 100 * i});
+  const json places = parsed(p)["places"];
+  ASSERT_EQ(places.size(), 1U);
+  EXPECT_EQ(places[0]["timeline"][3], (json{{"time", 1.5}, {"live_bytes", 300}}));
+  expect_keys(places[0]["frame"], {"function", "module", "address", "inlined"});
+}
+
 TEST(report_json, times_are_seconds) {
   const json report = parsed(sample::killed_server());
   EXPECT_DOUBLE_EQ(report["process"]["duration"], 12.5);

@@ -65,6 +65,17 @@ TEST(report_text, killed_server_golden) {
   expect_golden("killed_server", utc_report(sample::killed_server(), plain()));
 }
 
+// Beside each place that the moments tell of, whatever else the profile knows.
+TEST(report_text, places_over_time_golden) {
+  profile p = sample::killed_server();
+  for (std::uint32_t stack = 0; stack < p.stacks.size(); ++stack)
+    for (std::int64_t i = 0; i < 8; ++i)
+      p.stack_timeline.push_back({stack, i * 1'500'000'000, stack < 2 ? 1000 * i : 7000 - 1000 * i});
+  expect_golden("places_over_time", utc_report(p, plain(100, true)));
+  p.stack_timeline.erase(p.stack_timeline.begin(), p.stack_timeline.end() - 3);
+  EXPECT_EQ(utc_report(p, plain()), utc_report(sample::killed_server(), plain())) << "three moments are no shape";
+}
+
 TEST(report_text, killed_server_narrow_golden) {
   expect_golden("killed_server_80", utc_report(sample::killed_server(), plain(80)));
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { fromFragment, initial, toFragment, type State } from "../src/app/state";
 import { Reader } from "../src/data/reader";
 import { thin, together, withPeak } from "../src/model/chart";
-import { scopeLines } from "../src/model/scope_lines";
+import { placeLines, scopeLines } from "../src/model/chart_lines";
 import { ageRows, fates, lifeRows, meanLife } from "../src/model/lifetimes";
 import { placeNames } from "../src/model/name_places";
 import { fitted } from "../src/model/names";
@@ -203,8 +203,16 @@ test("scopes at the times of the timeline", () => {
     ({ scope: [name], timeline: values.map(([time, live_bytes]) => ({ time, live_bytes })) }) as never;
   const scopes = [row("small", [[0, 1], [4, 1]]), row("large", [[1, 10], [2, 90], [4, 6]]), { scope: ["none"] } as never];
   assert.deepEqual(scopeLines(scopes, [0, 1.5, 2, 3, 4], 2), [
-    { name: "large", live: [null, 50, 90, 48, 6] },
-    { name: "small", live: [1, 1, 1, 1, 1] },
+    { name: "large", title: "live bytes of all scopes large, with what is below them", live: [null, 50, 90, 48, 6] },
+    { name: "small", title: "live bytes of all scopes small, with what is below them", live: [1, 1, 1, 1, 1] },
   ]);
   assert.equal(scopeLines(scopes, [0], 1).length, 1);
+});
+
+test("places at the times of the timeline", () => {
+  const places = { time: [1, 3], lines: [{ name: "load", place: "load.cpp:7", live: [10, 30] }, { name: "rest", place: "", live: [1, 1] }] };
+  assert.deepEqual(placeLines(places, [0, 1, 2, 4], 1), [
+    { name: "load", title: "live bytes allocated by load, load.cpp:7", live: [null, 10, 20, 30] },
+  ]);
+  assert.equal(placeLines(places, [0], 2)[1]!.title, "live bytes allocated by rest");
 });

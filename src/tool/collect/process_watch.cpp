@@ -63,7 +63,9 @@ void process_watch::sample(std::uint64_t now_ns) {
   if (memory_.sample(*segment_, pid_, *resident, *totals, now_ns) == memory_sampler::result::other_image)
     is_this_image_ = false;
   if (!has_own_pids_) sample_names(now_ns);
-  if (has_timeline_) scopes_.sample(*segment_, now_ns);
+  if (!has_timeline_) return;
+  scopes_.sample(*segment_, now_ns);
+  stacks_.sample(*segment_, now_ns);
 }
 
 void process_watch::sample_names(std::uint64_t now_ns) {
@@ -108,7 +110,8 @@ std::optional<profile> process_watch::collect() const {
   const auto copied = copy();
   if (!copied) return {};
   const segment_copy& segment = *copied;
-  auto result = to_profile(segment);
+  std::vector<std::uint32_t> stack_of;
+  auto result = to_profile(segment, &stack_of);
   finish_process(result, segment.header);
   name_threads(result);
   if (!title_.empty()) result.process.command = title_;
@@ -124,6 +127,7 @@ std::optional<profile> process_watch::collect() const {
                                  .allocations = sums.allocations,
                                  .rss_bytes = last ? last->rss_bytes : 0});
     place_peak(result, segment.header.hold_back_bytes);
+    stacks_.add_to(result, stack_of, segment.header.start_monotonic_ns);
   }
   result.memory = memory_.last();
   if (memory_.sorted_ns() != 0)

@@ -15,6 +15,7 @@
 #include "tool/collect/memory_map.hpp"
 #include "tool/collect/scope_timeline.hpp"
 #include "tool/collect/segment_copy.hpp"
+#include "tool/collect/stack_timeline.hpp"
 #include "tool/collect/timeline.hpp"
 #include "tool/collect/totals.hpp"
 #include "tool/collect/unique_fd.hpp"
@@ -81,6 +82,7 @@ class process_watch {
   std::int64_t live_bytes_ = 0;
   timeline timeline_;
   scope_timeline scopes_;
+  stack_timeline stacks_;
   memory_sampler memory_;
   std::map<std::uint32_t, std::string> thread_names_;
   std::vector<std::string> title_;  // of a forked child: what its command line says, or empty

@@ -11,9 +11,7 @@
 namespace heapledger::collect {
 namespace {
 
-constexpr std::uint64_t shortest_pause_ns = 20'000'000;
-constexpr std::uint64_t cost_share = 200;  // of the time, at most one part in so many
-constexpr std::size_t most_scopes = 20;    // that are kept: those that held most at some moment
+constexpr std::size_t most_scopes = 20;  // that are kept: those that held most at some moment
 constexpr std::int64_t most_bytes = std::int64_t{1} << 58;
 
 bool has_scopes(const segment_file& file) {
@@ -47,20 +45,19 @@ std::vector<std::int64_t> live_by_outermost(const segment_copy& segment) {
 }  // namespace
 
 void scope_timeline::sample(const segment_file& file, std::uint64_t now_ns) {
-  if (now_ns < due_ns_ || !has_scopes(file)) return;
+  if (!pace_.is_due(now_ns) || !has_scopes(file)) return;
   const auto begin_ns = monotonic_ns();
   try {
     refresh_segment(file, copy_);
     points_.push_back({now_ns, live_by_outermost(copy_)});
   } catch (const input_error&) {  // collecting it will say what is wrong
   }
-  pause_ns_ = std::max(pause_ns_, shortest_pause_ns);
   if (points_.size() == point_limit) {
-    for (std::size_t i = 0; i < points_.size() / 2; ++i) points_[i] = std::move(points_[2 * i]);
+    for (std::size_t i = 1; i < points_.size() / 2; ++i) points_[i] = std::move(points_[2 * i]);
     points_.resize(points_.size() / 2);
-    pause_ns_ *= 2;
+    pace_.thinned(points_.back().time_ns - points_.front().time_ns, points_.size());
   }
-  due_ns_ = now_ns + std::max(pause_ns_, cost_share * (monotonic_ns() - begin_ns));
+  pace_.looked(now_ns, monotonic_ns() - begin_ns);
 }
 
 void scope_timeline::add_to(profile& to, std::uint64_t start_ns) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tool/collect/look_pace.hpp"
 #include "tool/collect/segment_copy.hpp"
 #include "tool/profile/profile.hpp"
 
@@ -28,8 +29,7 @@ class scope_timeline {
 
   segment_copy copy_;
   std::vector<point> points_;
-  std::uint64_t due_ns_ = 0;
-  std::uint64_t pause_ns_ = 0;  // at least; doubled when the points are halved
+  look_pace pace_;
 };
 
 }  // namespace heapledger::collect

@@ -207,7 +207,7 @@ std::uint64_t tag_bytes_of(const wire::segment_header& header, std::int64_t live
   return std::min<std::uint64_t>(header.tag_bytes_each, 64) * tagged;
 }
 
-profile to_profile(const segment_copy& segment) {
+profile to_profile(const segment_copy& segment, std::vector<std::uint32_t>* stack_of) {
   const auto& header = segment.header;
   auto sums = add_up(segment);
   add_lives(segment, sums);
@@ -225,7 +225,9 @@ profile to_profile(const segment_copy& segment) {
   const auto stack_ids = add_stacks(segment, sums, result);
   result.peak.error_bytes = std::min(result.peak.error_bytes, result.totals().allocated_bytes);
   const auto thread_of = add_threads(segment, result);
-  add_thread_shares(segment, stack_indices(stack_ids, result), thread_of, result);
+  auto indices = stack_indices(stack_ids, result);
+  add_thread_shares(segment, indices, thread_of, result);
+  if (stack_of != nullptr) *stack_of = std::move(indices);
   add_sizes(segment, result);
   add_lifetimes(segment, result);
   add_markers(segment, stack_ids, result);

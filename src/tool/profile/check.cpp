@@ -112,6 +112,20 @@ void check_scope_timeline(const profile& p) {
   }
 }
 
+void check_stack_timeline(const profile& p) {
+  const auto& moments = p.stack_timeline;
+  std::int64_t held = 0;  // at all moments together, so that nobody's sum of some is too large
+  for (std::size_t i = 0; i < moments.size(); ++i) {
+    check_index(moments[i].stack, p.stacks.size(), "a stack's moment", i);
+    check_values("a stack's moment", max_time_ns, {moments[i].time_ns});
+    check_values("a stack's moment", max_bytes, {moments[i].live_bytes});
+    const auto key = [&](std::size_t row) { return std::pair(moments[row].stack, moments[row].time_ns); };
+    if (i != 0 && key(i) <= key(i - 1)) throw damage("the moments of its stacks are not in order");
+    held += std::abs(moments[i].live_bytes);
+    if (held > max_bytes) throw damage("its stacks held more than any program can do");
+  }
+}
+
 class snapshot_sums {
  public:
   explicit snapshot_sums(std::size_t stacks) : stacks_(stacks) {}
@@ -276,6 +290,7 @@ void check(const profile& profile) {
   check_lifetimes(profile);
   check_scopes(profile);
   check_scope_timeline(profile);
+  check_stack_timeline(profile);
   check_snapshots(profile);
   check_pools(profile);
   check_mapped(profile);

@@ -295,6 +295,14 @@ struct scope_moment {
   bool operator==(const scope_moment&) const = default;
 };
 
+// What a stack held at a moment. Of each moment only the stacks that held most are known.
+struct stack_moment {
+  std::uint32_t stack = 0;   // index into stacks
+  std::int64_t time_ns = 0;  // since start
+  std::int64_t live_bytes = 0;
+  bool operator==(const stack_moment&) const = default;
+};
+
 // What the resident memory consists of, at one moment. The parts add up to rss_bytes:
 // live + tags + profiler + allocator + mapped + files + stacks + other. `mapped` is what the program mapped itself and
 // is known by stack; `allocator` is what other anonymous memory holds beyond live blocks and tags: slack, free lists,
@@ -438,6 +446,7 @@ struct profile {
   std::vector<lifetime_bucket> lifetimes;  // of blocks that were freed, where they were timed
   std::vector<timeline_point> timeline;
   std::vector<scope_moment> scope_timeline;  // scope by scope, each in the order of time; the largest
+  std::vector<stack_moment> stack_timeline;  // by rising stack and time; of each moment at least one
   std::optional<memory_map> memory;          // as last seen
   std::optional<memory_map> memory_peak;     // near the peak
   std::vector<marker_info> markers;          // by rising time

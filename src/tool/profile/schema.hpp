@@ -362,6 +362,12 @@ void columns(auto& table, is<std::vector<scope_moment>> auto& rows) {
   table.column(3, rows, &scope_moment::live_bytes, delta{});
 }
 
+void columns(auto& table, is<std::vector<stack_moment>> auto& rows) {
+  table.column(1, rows, &stack_moment::stack, delta{});
+  table.column(2, rows, &stack_moment::time_ns, delta{});
+  table.column(3, rows, &stack_moment::live_bytes, delta{});
+}
+
 template <class Part>
 auto lived(time_sum lives::*sum, Part time_sum::*part) {
   return [=](auto& row) -> auto& {
@@ -415,6 +421,7 @@ void fields(auto& archive, is<profile> auto& p, auto& flat) {
   archive.table(27, [&](auto& table) { columns(table, flat.life_rows); });
   archive(28, p.mapped);
   archive(29, p.uncounted);
+  archive.table(30, [&](auto& table) { columns(table, p.stack_timeline); });
 }
 
 }  // namespace heapledger::format

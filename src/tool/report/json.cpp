@@ -16,6 +16,7 @@
 #include "tool/analyse/seen_peak.hpp"
 #include "tool/report/json_frames.hpp"
 #include "tool/report/json_text.hpp"
+#include "tool/report/places_json.hpp"
 
 namespace heapledger::report {
 namespace {
@@ -46,6 +47,7 @@ class json_writer {
     write_mapped();
     write_freers();
     write_timeline();
+    write_places();
     write_markers();
     write_errors();
     write_uncounted();
@@ -267,6 +269,11 @@ class json_writer {
           row.late_frees, row.late_bytes);
     });
     out_ += ",\n";
+  }
+
+  void write_places() {
+    const auto places = places_json(p_, frames_, options_.left_out);
+    if (!places.empty()) add("\"places\":[{}],\n", places);
   }
 
   void write_scope_timeline(const std::vector<const scope_moment*>& moments) {

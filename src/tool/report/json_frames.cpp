@@ -46,12 +46,21 @@ std::string json_frames::render(const location& place, std::size_t most) const {
   std::string text;
   const std::size_t frames = frames_at(place);
   for (std::size_t i = 0; i < std::min(frames, most); ++i) {
-    text += i == 0 ? "{" : ",{";
-    if (i < place.symbols.size()) text += symbol_fields(p_.frames[place.symbols[i]]);
-    if (place.module != none) text += "\"module\":" + module_names_[place.module] + ",";
-    text += fmt::format("\"address\":{},\"inlined\":{}}}", json_address(place.address), i + 1 < frames);
+    if (i != 0) text += ',';
+    text += fields(place, i < place.symbols.size() ? &p_.frames[place.symbols[i]] : nullptr, i + 1 < frames);
   }
   return text;
+}
+
+std::string json_frames::one(const analyse::frame_ref& frame) const {
+  return fields(p_.locations[frame.location], frame.symbol != none ? &p_.frames[frame.symbol] : nullptr, frame.inlined);
+}
+
+std::string json_frames::fields(const location& place, const frame_info* frame, bool inlined) const {
+  std::string text = "{";
+  if (frame != nullptr) text += symbol_fields(*frame);
+  if (place.module != none) text += "\"module\":" + module_names_[place.module] + ",";
+  return text + fmt::format("\"address\":{},\"inlined\":{}}}", json_address(place.address), inlined);
 }
 
 std::string json_frames::symbol_fields(const frame_info& frame) const {

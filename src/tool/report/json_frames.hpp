@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tool/analyse/frames.hpp"
 #include "tool/profile/profile.hpp"
 
 namespace heapledger::report {
@@ -20,10 +21,13 @@ class json_frames {
   // Innermost first.
   list of(std::uint32_t node, std::size_t most);
   std::string of(std::uint32_t node) { return of(node, SIZE_MAX).text; }
+  // A frame alone, whose location is known.
+  std::string one(const analyse::frame_ref& frame) const;
 
  private:
   const std::string& rendered(std::uint32_t index);  // of a location
   std::string render(const location& place, std::size_t most) const;
+  std::string fields(const location& place, const frame_info* frame, bool inlined) const;
   std::string symbol_fields(const frame_info& frame) const;
 
   const profile& p_;

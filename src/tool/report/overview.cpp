@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -12,6 +11,7 @@
 #include "tool/analyse/seen_peak.hpp"
 #include "tool/analyse/snapshots.hpp"
 #include "tool/analyse/timeline.hpp"
+#include "tool/report/bars.hpp"
 #include "tool/report/command_text.hpp"
 #include "tool/report/marker_table.hpp"
 #include "tool/report/printable.hpp"
@@ -117,19 +117,11 @@ void write_timeline(page& page, const profile& p) {
   const auto heights = analyse::live_columns(p.timeline, p.process.duration_ns, page.width() - 2 * margin, peak);
   const std::int64_t highest = heights.empty() ? 0 : *std::max_element(heights.begin(), heights.end());
   if (highest <= 0) return;
-  constexpr std::array blocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  constexpr std::array letters = {" ", "_", ".", ",", "-", "=", "+", "*", "#"};
-  std::string picture(margin, ' ');
-  for (const std::int64_t height : heights) {
-    const double share = static_cast<double>(std::max<std::int64_t>(height, 0)) / static_cast<double>(highest);
-    const auto level = static_cast<std::size_t>(share * 8 + (height > 0 ? 0.999 : 0));
-    picture += (page.unicode() ? blocks : letters)[std::min<std::size_t>(level, 8)];
-  }
   page.blank();
   page.line(fmt::format("  Live bytes over {}; the highest column is {}", seconds_text(p.process.duration_ns),
                         bytes_text(highest)),
             tone::faint);
-  page.line(picture);
+  page.line(std::string(margin, ' ') + bars(heights, highest, page.unicode()));
   if (const auto marks = marker_line(p, heights.size(), page.unicode()); !marks.empty())
     page.line(std::string(margin, ' ') + marks, tone::faint);
 }

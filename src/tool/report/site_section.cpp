@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "tool/analyse/caller_tree.hpp"
 #include "tool/analyse/lifetimes.hpp"
 #include "tool/report/caller_text.hpp"
 #include "tool/report/frame_text.hpp"
+#include "tool/report/place_shapes.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/units.hpp"
 
@@ -127,6 +129,12 @@ void write_sites(page& page, site_list& list, const site_section_options& option
   std::int64_t rest = 0;
   for (std::size_t i = shown; i < order.size(); ++i) rest += value_of(list.sites()[order[i]].count, options.by);
 
+  const bool shows_bytes_held = options.by == measure::live || options.by == measure::peak;
+  std::optional<place_shapes> shapes;
+  if (shows_bytes_held && !options.amount && !p.window) shapes.emplace(p);
+  if (shapes && !shapes->has_any()) shapes.reset();
+  if (shapes && shown != 0 && !options.aside) page.line(shapes->legend(), tone::faint);
+
   const bool hints_at_depth = options.full_recursion && options.depth == 0;
   for (std::size_t i = 0; i < shown; ++i) {
     const analyse::site& site = list.sites()[order[i]];
@@ -139,9 +147,10 @@ void write_sites(page& page, site_list& list, const site_section_options& option
                                             : depth_that_matters;
     const auto tree = analyse::build_callers(p, site, list.machinery(), tree_options);
 
-    page.line(fmt::format("{:3}. {}  {}", i + 1, percent_text(value, total),
-                          options.amount ? options.amount(site.count) : amount(p, site.count, options.by)),
-              tone::bold);
+    std::string head = fmt::format("{:3}. {}  {}", i + 1, percent_text(value, total),
+                                   options.amount ? options.amount(site.count) : amount(p, site.count, options.by));
+    if (shapes) head = shapes->beside(page, std::move(head), site);
+    page.line(head, tone::bold);
     if (tree.nodes.empty()) {
       page.line(fmt::format("{}(allocations without a stack)", margin));
       continue;

@@ -183,6 +183,12 @@ export interface Report {
   markers?: Marker[];
 }
 
+// The times are the same for all; the place that held most at any moment comes first.
+export interface PlacesOverTime {
+  time: number[];
+  lines: { name: string; place: string; live: number[] }[];
+}
+
 export interface Words {
   name: string; // of the program
   command: string;
@@ -197,6 +203,7 @@ export interface Words {
   nameless_peak_bytes: number;
   dead_ends: string; // what to do where many stacks end early; empty: few do
   notes: string[]; // what must be known of how it was recorded
+  places: PlacesOverTime;
   resident: string[]; // what much of resident memory is, where no stack of malloc's has it
   symbolized: boolean;
 }

@@ -1,8 +1,8 @@
 // The lines of the chart of live bytes over time.
 import type { Report } from "../data/report";
 import { along } from "./along";
+import { placeLines, scopeLines, type ChartLine } from "./chart_lines";
 import type { Profile } from "./profile";
-import { scopeLines, type ScopeLine } from "./scope_lines";
 
 const mostPoints = 8000;
 
@@ -18,7 +18,7 @@ export interface Chart {
   live: (number | null)[];
   rss: (number | null)[];
   before: (number | null)[] | null; // of the older profile, where two are compared
-  scopes: ScopeLine[];
+  parts: ChartLine[];
 }
 
 // So many points at most; of each stretch the lowest and the highest stay.
@@ -58,7 +58,7 @@ function seriesOf(report: Report): Series {
 }
 
 // Two timelines on one axis, both from their program's start.
-export function together(now: Series, before: Series): Omit<Chart, "scopes"> {
+export function together(now: Series, before: Series): Omit<Chart, "parts"> {
   const time = [...new Set([...now.time, ...before.time])].sort((a, b) => a - b);
   const rss = new Map(now.time.map((when, i) => [when, now.rss[i]!]));
   return {
@@ -66,8 +66,9 @@ export function together(now: Series, before: Series): Omit<Chart, "scopes"> {
   };
 }
 
-export function chartOf({ report, before }: Profile, mostScopes: number): Chart {
+export function chartOf({ report, words, before }: Profile, mostParts: number): Chart {
   const now = seriesOf(report);
   const lines = before && before.report.timeline.length > 1 ? together(now, seriesOf(before.report)) : { ...now, before: null };
-  return { ...lines, scopes: scopeLines(report.scopes ?? [], lines.time, mostScopes) };
+  const scopes = scopeLines(report.scopes ?? [], lines.time, mostParts);
+  return { ...lines, parts: scopes.length > 0 ? scopes : placeLines(words.places, lines.time, mostParts) };
 }

@@ -9,7 +9,7 @@ import { TimelineKeys } from "./timeline_keys";
 import { drawMarks, marksAt } from "./timeline_marks";
 
 const shortestTimeline = 0.01; // seconds: what ends sooner, looking more often does not catch
-const scopeColours = ["#b5541c", "#2f7d4f", "#8b4fb0", "#a08a00", "#c0417e"];
+const partColours = ["#b5541c", "#2f7d4f", "#8b4fb0", "#a08a00", "#c0417e"];
 
 export interface Span {
   begin: number;
@@ -59,7 +59,7 @@ export class Timeline {
       fill(this.plotBox, el("p", { class: "empty" }, points.length === 0 ? none : `It ran too short for a timeline${advice}`));
       return;
     }
-    const { time, live, rss, before, scopes } = (this.chart ??= chartOf(this.profile, scopeColours.length));
+    const { time, live, rss, before, parts } = (this.chart ??= chartOf(this.profile, partColours.length));
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => style.getPropertyValue(name).trim();
     const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
@@ -75,9 +75,9 @@ export class Timeline {
       series.push({ label: "before", stroke: colour("--soft"), width: 1.5, dash: [6, 3], points: { show: false } });
       (data as unknown[]).push(before);
     }
-    scopes.forEach((scope, i) => {
-      series.push({ label: scope.name, spanGaps: true, stroke: scopeColours[i]!, width: 1.5, points: { show: false } });
-      (data as unknown[]).push(scope.live);
+    parts.forEach((part, i) => {
+      series.push({ label: part.name, spanGaps: true, stroke: partColours[i]!, width: 1.5, points: { show: false } });
+      (data as unknown[]).push(part.live);
     });
     this.drawLegend();
     const options: uPlot.Options = {
@@ -112,15 +112,15 @@ export class Timeline {
   }
 
   private drawLegend(): void {
-    const { before, scopes } = this.chart!;
+    const { before, parts } = this.chart!;
     const line = (name: string, colour: string, title: string): HTMLElement => {
       const swatch = el("i", { class: "swatch" });
       swatch.style.background = colour;
       return el("span", { title }, swatch, name);
     };
     fill(this.legend, before && line("before", "var(--soft)", "live bytes of the older profile"),
-      ...scopes.map((scope, i) => line(scope.name, scopeColours[i]!, `live bytes of all scopes ${scope.name}, with what is below them`)));
-    this.legend.hidden = !before && scopes.length === 0;
+      ...parts.map(({ name, title }, i) => line(name, partColours[i]!, title)));
+    this.legend.hidden = !before && parts.length === 0;
   }
 
   private resize(): void {
@@ -151,11 +151,11 @@ export class Timeline {
       this.caption.textContent = this.span ? this.tellSpan(this.span) : this.tellAll();
       return;
     }
-    const { time, live, rss, before, scopes } = this.chart;
+    const { time, live, rss, before, parts } = this.chart;
     const known = (line: (number | null)[] | null, words: (bytes: string) => string): string => (line?.[i] == null ? "" : words(bytesText(line[i]!)));
     this.caption.textContent = `${secondsText(time[i]!)}: ` + [known(live, (bytes) => `${bytes} live`), known(rss, (bytes) => `${bytes} resident`),
       known(before, (bytes) => `${bytes} before`)].filter(Boolean).join(", ") +
-      scopes.map((scope) => known(scope.live, (bytes) => ` · ${scope.name} about ${bytes}`)).join("") +
+      parts.map((part) => known(part.live, (bytes) => ` · ${part.name} about ${bytes}`)).join("") +
       marksAt(plot, this.profile.report).map((name) => ` · ${name}`).join("");
   }
 
