@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "sound_header.hpp"
 #include "tool/collect/segment.hpp"
+#include "tool/collect/stack_timeline.hpp"
 #include "tool/profile/error.hpp"
 #include "tool/profile/payload.hpp"
 
@@ -68,9 +70,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(fd >= 0 && ::ftruncate(fd, 0) == 0 &&
           ::pwrite(fd, file.data(), file.size(), 0) == static_cast<ssize_t>(file.size()));
   try {
-    auto copy = collect::copy_segment(collect::segment_file(path));
+    const collect::segment_file opened(path);
+    auto copy = collect::copy_segment(opened);
     copy.outside_markers = std::move(marks);
-    check(collect::to_profile(copy));
+    std::vector<std::uint32_t> stack_of;
+    auto result = collect::to_profile(copy, &stack_of);
+    check(result);
+    collect::stack_timeline looks;
+    looks.sample(opened, copy.header.start_monotonic_ns);
+    looks.add_to(result, stack_of, copy.header.start_monotonic_ns);
+    check(result);
   } catch (const input_error&) {
   }
   return 0;

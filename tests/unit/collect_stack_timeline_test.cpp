@@ -124,6 +124,13 @@ TEST(stack_timeline, stays_small_and_keeps_its_highest_moments) {
   EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.live_bytes == 900'000; }));
 }
 
+TEST(stack_timeline, says_nothing_that_no_reader_takes) {
+  stack_timeline moments;
+  const auto builder = with_stacks({std::uint64_t{1} << 57});
+  for (std::uint64_t i = 1; i < 4; ++i) look(moments, builder, start_ns + i * 1000 * second_ns);
+  EXPECT_TRUE(ended(moments, builder, 5'000'000'000'000).stack_timeline.empty());
+}
+
 TEST(stack_timeline, says_nothing_of_what_was_never_looked_at) {
   EXPECT_TRUE(ended(stack_timeline(), with_stacks({1}), 1).stack_timeline.empty());
 }

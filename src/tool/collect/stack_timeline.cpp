@@ -1,6 +1,7 @@
 #include "tool/collect/stack_timeline.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 
 #include "tool/collect/books.hpp"
@@ -37,6 +38,16 @@ void add_up_rows(std::vector<stack_moment>& rows) {
       rows[++kept] = rows[i];
   }
   if (!rows.empty()) rows.resize(kept + 1);
+}
+
+// A hostile segment may say so much at every moment that no reader takes the profile.
+bool are_possible(const std::vector<stack_moment>& rows) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 58;
+  std::int64_t left = most_bytes;
+  return std::all_of(rows.begin(), rows.end(), [&](const stack_moment& row) {
+    const auto bytes = std::abs(row.live_bytes);
+    return bytes <= left && (left -= bytes, true);
+  });
 }
 
 // What the profile knows of a moment exactly.
@@ -98,6 +109,7 @@ void stack_timeline::add_to(profile& to, const std::vector<std::uint32_t>& stack
         rows.push_back({stack_of[account], time_ns, live_bytes});
   }
   add_up_rows(rows);
+  if (!are_possible(rows)) rows.clear();
 }
 
 }  // namespace heapledger::collect
