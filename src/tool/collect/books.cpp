@@ -13,6 +13,18 @@ std::int64_t net_bytes(const wire::cell& cell) {
   return static_cast<std::int64_t>(cell.allocated_bytes - cell.freed_bytes);
 }
 
+std::uint64_t magnitude(std::int64_t value) {
+  return value < 0 ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+}
+
+// Calls f(cell, account) for all that is booked.
+template <class F>
+void each_cell(const segment_copy& segment, F f) {
+  for (std::size_t account = 0; account < segment.accounts.size(); ++account) f(segment.accounts[account], account);
+  for (const auto& cell : cells_after_folds(segment))
+    if (cell.id != 0) f(cell, cell.id - 1);
+}
+
 class adder {
  public:
   explicit adder(const segment_copy& segment) : segment_(segment) { sums_.accounts.resize(segment.accounts.size()); }
@@ -46,10 +58,6 @@ class adder {
  private:
   using numbers = std::array<std::uint64_t, 8>;
 
-  static std::uint64_t magnitude(std::int64_t value) {
-    return value < 0 ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-  }
-
   bool takes(const numbers& cell) {
     for (std::size_t i = 0; i < cell.size(); ++i)
       if (cell[i] > sum_limit - taken_[i]) return false;
@@ -79,11 +87,20 @@ std::vector<wire::cell> cells_after_folds(const segment_copy& segment) {
 
 books add_up(const segment_copy& segment) {
   adder sums(segment);
-  for (std::size_t account = 0; account < segment.accounts.size(); ++account)
-    sums.add(segment.accounts[account], account);
-  for (const auto& cell : cells_after_folds(segment))
-    if (cell.id != 0) sums.add(cell, cell.id - 1);
+  each_cell(segment, [&](const wire::cell& cell, std::size_t account) { sums.add(cell, account); });
   return sums.finish();
+}
+
+std::vector<std::int64_t> live_by_account(const segment_copy& segment) {
+  std::vector<std::int64_t> live(segment.accounts.size());
+  std::uint64_t left = sum_limit;
+  each_cell(segment, [&](const wire::cell& cell, std::size_t account) {
+    const auto bytes = net_bytes(cell);
+    if (account >= live.size() || magnitude(bytes) > left) return;
+    left -= magnitude(bytes);
+    live[account] += bytes;
+  });
+  return live;
 }
 
 }  // namespace heapledger::collect

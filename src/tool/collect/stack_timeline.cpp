@@ -66,12 +66,11 @@ void stack_timeline::sample(const segment_file& file, std::uint64_t now_ns) {
   if (!pace_.is_due(now_ns)) return;
   const auto begin_ns = monotonic_ns();
   try {
-    const auto sums = add_up(copy_books(file));
+    const auto live = live_by_account(copy_books(file));
     moment next{now_ns, 0, {}};
-    for (std::uint32_t i = 0; i < sums.accounts.size(); ++i) {
-      const auto live_bytes = sums.accounts[i].live_bytes();
-      next.live_bytes += live_bytes;
-      if (live_bytes > 0 || next.largest.empty()) next.largest.push_back({i, live_bytes});
+    for (std::uint32_t i = 0; i < live.size(); ++i) {
+      next.live_bytes += live[i];
+      if (live[i] > 0 || next.largest.empty()) next.largest.push_back({i, live[i]});
     }
     keep_largest(next.largest);
     moments_.push_back(std::move(next));
