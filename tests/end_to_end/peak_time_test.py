@@ -30,6 +30,18 @@ class PeakTime(ledger.Case):
         shape = re.search(r"68\.4 KiB.* (\S+)$", ledger.execute([ledger.BIN, "report", done.files[0]]).out.decode(), re.M)
         self.assertLess(len(shape[1]), 12, "the late block's begins in the middle")
 
+    def test_trees_of_moments(self):
+        """Each has all that was held then."""
+        done = self.profile([LATE, "30000", "70000"], "--interval", "20")
+        massif = self.path("massif.out")
+        self.assertEqual(ledger.execute([ledger.BIN, "export", "--format", "massif", "-o", massif, done.files[0]]).status, 0)
+        with open(massif, encoding="utf-8") as file:
+            trees = re.findall(r"^mem_heap_B=(\d+)\n(?:mem_.*\n){2}heap_tree=(?:detailed|peak)\n((?: *n\d+: .*\n)+)", file.read(), re.M)
+        self.assertGreater(len(trees), 3, "the peak, the end, and moments between")
+        for held, tree in trees:
+            self.assertRegex(tree, rf"^n\d+: {held} ")
+            self.assertEqual(sum(int(value) for value in re.findall(r"^ n\d+: (\d+) ", tree, re.M)), int(held), tree)
+
     def test_no_needle_among_lower_neighbours(self):
         """The first block is published, the second is not."""
         done = self.profile([LATE, "40000", "30000"], "--interval", "20")

@@ -1,7 +1,8 @@
-// massif.out: the timeline as snapshots, and trees for the peak and the end.
+// massif.out: the timeline as snapshots, with trees for the peak, the end, and moments between.
 #include <algorithm>
 #include <vector>
 
+#include "tool/analyse/place_timeline.hpp"
 #include "tool/export/format.hpp"
 #include "tool/export/massif_tree.hpp"
 #include "tool/export/names.hpp"
@@ -11,7 +12,8 @@ namespace heapledger::exports {
 namespace {
 
 constexpr std::int64_t millisecond_ns = 1'000'000;
-constexpr std::size_t most_points = 98;  // massif takes a hundred snapshots; two have trees
+constexpr std::size_t most_points = 80;  // massif takes a hundred snapshots
+constexpr std::size_t most_trees = 18;   // beside those for the peak and the end
 
 struct snapshot {
   std::int64_t time_ns = 0;
@@ -34,12 +36,33 @@ std::vector<snapshot> points_of(const profile& p, std::int64_t peak_bytes) {
   return kept;
 }
 
+// Moments of which stacks are known and the total as well, evenly apart.
+std::vector<snapshot> moments_of(const profile& p, std::int64_t peak_bytes) {
+  std::vector<snapshot> known;
+  const analyse::place_timeline moments(p);
+  auto point = p.timeline.begin();
+  for (const std::int64_t time_ns : moments.times_ns()) {
+    while (point != p.timeline.end() && point->time_ns < time_ns) ++point;
+    const bool has_own_tree = time_ns == p.peak.time_ns || time_ns == p.process.duration_ns;
+    if (point == p.timeline.end() || point->time_ns != time_ns || has_own_tree) continue;
+    known.push_back({time_ns, std::clamp<std::int64_t>(point->live_bytes, 0, peak_bytes), "detailed"});
+  }
+  const std::size_t step = known.size() / most_trees + 1;
+  std::vector<snapshot> kept;
+  for (std::size_t i = step / 2; i < known.size(); i += step) kept.push_back(known[i]);
+  return kept;
+}
+
 }  // namespace
 
 notes write_massif(const profile& p, std::optional<analyse::measure>, const sink& out) {
   const std::int64_t peak_bytes = massif_total(p, analyse::measure::peak);
   const std::int64_t end_bytes = massif_total(p, analyse::measure::live);
   std::vector<snapshot> snapshots = points_of(p, peak_bytes);
+  for (const auto& moment : moments_of(p, peak_bytes)) {
+    std::erase_if(snapshots, [&](const snapshot& point) { return point.time_ns == moment.time_ns; });
+    snapshots.push_back(moment);
+  }
   std::int64_t last = 0;
   for (const auto& point : snapshots) last = std::max(last, point.time_ns);
   snapshots.push_back({p.peak.time_ns.value_or(p.process.duration_ns), peak_bytes, "peak"});
@@ -58,7 +81,10 @@ notes write_massif(const profile& p, std::optional<analyse::measure>, const sink
     text.add("heap_tree={}\n", taken.tree);
     const std::string_view tree = taken.tree;
     if (tree == "peak") write_massif_tree(p, names, analyse::measure::peak, text);
-    if (tree == "detailed") write_massif_tree(p, names, analyse::measure::live, text);
+    if (i + 1 == snapshots.size())
+      write_massif_tree(p, names, analyse::measure::live, text);
+    else if (tree == "detailed")
+      write_massif_tree_at(p, names, taken.time_ns, taken.live_bytes, text);
   }
   text.flush();
   return {};

@@ -34,8 +34,11 @@ class tree_writer {
  public:
   tree_writer(const profile& p, safe_names& names, text_out& text) : p_(p), names_(names), text_(text) {}
 
+  // What the stacks lack of the total is in places that are too small.
   void write(weighed_stacks stacks, std::int64_t total) {
     smallest_ = static_cast<double>(total) * threshold_percent / 100;
+    unknown_ = total;
+    for (const auto& stack : stacks) unknown_ -= stack.value;
     branch root;
     root.value = total;
     root.text = "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.";
@@ -51,6 +54,10 @@ class tree_writer {
     std::vector<branch> children;
     std::int64_t small = 0;
     std::size_t small_places = 0;
+    if (depth == 0 && unknown_ > 0) {
+      small = unknown_;
+      small_places = 1;
+    }
     if (depth < deepest) {
       for (auto& [key, child] : split(std::move(here.stacks))) {
         if (static_cast<double>(child.value) >= smallest_) {
@@ -112,6 +119,7 @@ class tree_writer {
   safe_names& names_;
   text_out& text_;
   double smallest_ = 0;
+  std::int64_t unknown_ = 0;
   std::map<std::string, std::uint64_t> scopes_;
 };
 
@@ -130,6 +138,17 @@ void write_massif_tree(const profile& p, safe_names& names, analyse::measure by,
     if (value > 0) stacks.push_back({&stack, value, stack.node, 0, stack.scope.size()});
   }
   tree_writer(p, names, text).write(std::move(stacks), massif_total(p, by));
+}
+
+void write_massif_tree_at(const profile& p, safe_names& names, std::int64_t time_ns, std::int64_t total,
+                          text_out& text) {
+  weighed_stacks stacks;
+  for (const auto& row : p.stack_timeline) {
+    if (row.time_ns != time_ns || row.live_bytes <= 0) continue;
+    const auto& stack = p.stacks[row.stack];
+    stacks.push_back({&stack, row.live_bytes, stack.node, 0, stack.scope.size()});
+  }
+  tree_writer(p, names, text).write(std::move(stacks), total);
 }
 
 }  // namespace heapledger::exports

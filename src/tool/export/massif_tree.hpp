@@ -11,6 +11,10 @@ namespace heapledger::exports {
 // Of what the stacks held by `by`, live or peak.
 void write_massif_tree(const profile& p, safe_names& names, analyse::measure by, text_out& text);
 
+// Of what stacks held at a moment of the profile's stack_timeline, of which all held `total`.
+void write_massif_tree_at(const profile& p, safe_names& names, std::int64_t time_ns, std::int64_t total,
+                          text_out& text);
+
 // The sum at the root of that tree.
 std::int64_t massif_total(const profile& p, analyse::measure by);
 
