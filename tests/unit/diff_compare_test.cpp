@@ -78,6 +78,28 @@ TEST(diff_compare, an_inlined_call_is_a_call) {
   EXPECT_EQ(compared.frames_of(compared.stacks()[0]).size(), 3U);
 }
 
+// gcc has no parameters of a function that it inlined wherever it is called.
+TEST(diff_compare, a_function_whose_parameters_one_build_does_not_tell_is_the_same) {
+  profile_builder before;
+  before.stack({{"main::{lambda(int)#1}::operator()(int) const"}, {"main"}}, booked(1, 1, 0, 0, 1));
+  before.stack({{"helper(int)"}, {"main"}}, booked(1, 2, 0, 0, 2));
+  before.stack({{"overloaded(int)"}, {"main"}}, booked(1, 4, 0, 0, 4));
+  profile_builder after;
+  after.stack({{"main", "", 0, "/usr/bin/program", {{"main::{lambda}::operator()"}}}}, booked(1, 1, 0, 0, 1));
+  after.stack({{"main", "", 0, "/usr/bin/program", {{"helper"}}}}, booked(1, 2, 0, 0, 2));
+  after.stack({{"overloaded(long)"}, {"main"}}, booked(1, 4, 0, 0, 4));
+  const profile old_profile = before.build();
+  const profile new_profile = after.build();
+  const comparison compared(old_profile, new_profile);
+  EXPECT_EQ(compared.stacks().size(), 4U);
+  for (const char* function : {"main::{lambda}::operator()", "helper"}) {
+    const stack_change* change = with_innermost(compared, function);
+    ASSERT_NE(change, nullptr) << function;
+    EXPECT_EQ(change->before, change->after) << function;
+  }
+  EXPECT_NE(with_innermost(compared, "overloaded(int)"), nullptr);
+}
+
 TEST(diff_compare, how_deep_a_recursion_went_and_what_starts_main_do_not_count) {
   const auto recursive = [](int depth, const char* start) {
     profile_builder builder;

@@ -8,6 +8,7 @@
 
 #include "tool/analyse/machinery.hpp"
 #include "tool/analyse/recursion.hpp"
+#include "tool/diff/function_keys.hpp"
 #include "tool/diff/identity.hpp"
 
 namespace heapledger::diff {
@@ -23,7 +24,7 @@ std::string_view module_key(const profile& p, const module_info& module) {
 
 class matcher {
  public:
-  explicit matcher(comparison& result) : result_(result) {}
+  explicit matcher(comparison& result) : result_(result), keys_(result.before(), result.after()) {}
 
   void match() {
     find_equal_builds();
@@ -73,7 +74,7 @@ class matcher {
     if (function.empty() && module != nullptr && equal_builds_.contains({module_name, module->build_id})) {
       place = p.locations[frame.location].address;
     }
-    const auto [found, added] = frames_.try_emplace(std::tuple(same_function(function), module_name, place),
+    const auto [found, added] = frames_.try_emplace(std::tuple(keys_.key_of(function), module_name, place),
                                                     static_cast<std::uint32_t>(result_.frames_.size()));
     if (added) {
       const std::string_view path = module == nullptr ? std::string_view() : std::string_view(module->path);
@@ -107,6 +108,7 @@ class matcher {
   }
 
   comparison& result_;
+  function_keys keys_;
   builds equal_builds_;
   std::map<std::tuple<std::string_view, std::string_view, std::uint64_t>, std::uint32_t> frames_;
   std::map<std::vector<std::string>, std::uint64_t> scopes_;
