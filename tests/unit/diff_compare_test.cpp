@@ -32,6 +32,20 @@ TEST(diff_identity, copies_of_a_function_are_the_function) {
   EXPECT_EQ(same_function("f(int, ...)"), "f(int, ...)");
 }
 
+TEST(diff_identity, generated_code_is_known_without_folders_and_lines) {
+  EXPECT_EQ(same_generated_function("py::load:/build/41/app.py"), "py::load:app.py");
+  EXPECT_EQ(same_generated_function("py::load:app.py"), "py::load:app.py");
+  EXPECT_EQ(same_generated_function("py::<module>:/usr/lib/json/__init__.py"), "py::<module>:json/__init__.py");
+  EXPECT_EQ(same_generated_function("py::<module>:__init__.py"), "py::<module>:__init__.py");
+  EXPECT_EQ(same_generated_function("py::f:<frozen importlib._bootstrap>"), "py::f:<frozen importlib._bootstrap>");
+  EXPECT_EQ(same_generated_function("JS:*make /build/41/a b.js:1:12"), "JS:make a b.js");
+  EXPECT_EQ(same_generated_function("LazyCompile:~make file:///srv/a.js:100:1"), "JS:make a.js");
+  EXPECT_EQ(same_generated_function("JS:^ /srv/a.js"), "JS: a.js");
+  EXPECT_EQ(same_generated_function("JS: "), "JS: ");
+  for (const char* other : {"", "py::", "py::load(int)", "py::ns::load", "JS:", "main", "java.util.List.add"})
+    EXPECT_EQ(same_generated_function(other), "") << other;
+}
+
 TEST(diff_identity, versions_of_a_library_are_the_library) {
   EXPECT_EQ(same_module("/lib/x86_64-linux-gnu/libz.so.1.2.13"), "libz.so");
   EXPECT_EQ(same_module("libz.so"), "libz.so");
@@ -98,6 +112,18 @@ TEST(diff_compare, a_function_whose_parameters_one_build_does_not_tell_is_the_sa
     EXPECT_EQ(change->before, change->after) << function;
   }
   EXPECT_NE(with_innermost(compared, "overloaded(int)"), nullptr);
+}
+
+TEST(diff_compare, python_in_another_folder_is_the_same) {
+  profile_builder before;
+  before.stack({{"alloc"}, {"py::load:/build/41/app.py", "", 0, ""}, {"main"}}, booked(1, 1, 0, 0, 1));
+  profile_builder after;
+  after.stack({{"alloc"}, {"py::load:/build/42/app.py", "", 0, ""}, {"main"}}, booked(1, 2, 0, 0, 2));
+  const profile old_profile = before.build();
+  const profile new_profile = after.build();
+  const comparison compared(old_profile, new_profile);
+  ASSERT_EQ(compared.stacks().size(), 1U);
+  EXPECT_EQ(compared.frames()[compared.frames_of(compared.stacks()[0])[1].frame].function, "py::load:/build/42/app.py");
 }
 
 TEST(diff_compare, how_deep_a_recursion_went_and_what_starts_main_do_not_count) {

@@ -15,7 +15,7 @@ function_keys::function_keys(const profile& before, const profile& after) {
   add_all(after);
   for (const auto& [plain, known] : by_plain_name_) {
     if (!known.with_parameters || !known.without) continue;
-    for (const std::string_view name : known.names) plain_names_.emplace(name, plain);
+    for (const std::string_view name : known.names) other_names_.emplace(name, plain);
   }
 }
 
@@ -26,6 +26,10 @@ void function_keys::add_all(const profile& p) {
     seen[frame.function] = true;
     const std::string_view name = same_function(p.strings[frame.function]);
     if (name.size() > longest_name) continue;
+    if (const std::string same = same_generated_function(name); !same.empty()) {
+      other_names_.emplace(name, *generated_.insert(same).first);
+      continue;
+    }
     spellings& known = by_plain_name_[analyse::plain_name(name)];
     known.names.push_back(name);
     (analyse::has_parameters(name) ? known.with_parameters : known.without) = true;
@@ -34,8 +38,8 @@ void function_keys::add_all(const profile& p) {
 
 std::string_view function_keys::key_of(std::string_view function) const {
   const std::string_view name = same_function(function);
-  const auto found = plain_names_.find(name);
-  return found == plain_names_.end() ? name : found->second;
+  const auto found = other_names_.find(name);
+  return found == other_names_.end() ? name : found->second;
 }
 
 }  // namespace heapledger::diff

@@ -1,11 +1,13 @@
 // What a function is known by in both of two profiles. Debug information does not always have the whole name: where gcc
 // inlined each call of a function that no other file sees (static, of an anonymous namespace, a lambda), it has "f" of
 // what is "f(int)" in a build that calls it. Then, and only then, neither parameters nor template arguments count.
+// Names of generated code have folders and lines in them.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tool/profile/profile.hpp"
@@ -28,7 +30,8 @@ class function_keys {
   void add_all(const profile& p);
 
   std::unordered_map<std::string, spellings> by_plain_name_;
-  std::unordered_map<std::string_view, std::string_view> plain_names_;  // of those that are known by them
+  std::unordered_set<std::string> generated_;
+  std::unordered_map<std::string_view, std::string_view> other_names_;  // of those that are known by another one
 };
 
 }  // namespace heapledger::diff
