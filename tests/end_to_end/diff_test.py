@@ -101,6 +101,15 @@ class Diff(ledger.Case):
             self.assertIn("the same", text)
         self.assertIn("What changed most", self.diff(old=bare, new=bare).out.decode())
 
+    def test_stacks_of_another_kind_are_said(self):
+        short = self.profile([ledger.program("regression_before")], "--stacks", "fp", "--depth", "4").files[0]
+        words = " ".join(self.diff(old=self.old, new=short).out.decode().split())
+        self.assertIn("was recorded with --stacks dwarf, the new one with --stacks fp --depth 4:", words)
+        self.assertNotIn("recorded with", self.diff().out.decode())
+        found, _ = self.diff_json(old=self.old, new=short)
+        self.assertEqual([found[of].get(key) for of in ("old", "new") for key in ("stacks", "depth_limit")],
+                         ["dwarf", None, "fp", 4])
+
     def test_hostile_names(self):
         hostile = self.path("hostile.hlp")
         maker = os.path.join(os.path.dirname(ledger.BIN), "hostile_profile")

@@ -53,8 +53,11 @@ class diff_writer {
     add(R"("{}":{{"pid":{},"exe":{},"command":[)", key, process.pid, json_string(process.exe));
     const char* separator = "";
     for (const auto& word : process.command) add("{}{}", std::exchange(separator, ","), json_string(word));
-    add("],\"start_time\":{},\"duration\":{}}},\n", json_seconds(process.start_realtime_ns),
+    add("],\"start_time\":{},\"duration\":{}", json_seconds(process.start_realtime_ns),
         json_seconds(process.duration_ns));
+    if (!process.stacks.empty()) add(",\"stacks\":{}", json_string(process.stacks));
+    if (process.depth_limit != 0) add(",\"depth_limit\":{}", process.depth_limit);
+    out_ += "},\n";
   }
 
   void write_counts(const counters& before, const counters& after) {

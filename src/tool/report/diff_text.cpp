@@ -81,6 +81,21 @@ void write_other_program(page& page, std::string_view before, std::string_view a
       0, tone::faint);
 }
 
+std::string recording_options(const process_info& process) {
+  const std::string stacks = fmt::format("--stacks {}", terminal_text(process.stacks));
+  return process.depth_limit == 0 ? stacks : fmt::format("{} --depth {}", stacks, process.depth_limit);
+}
+
+void write_other_recording(page& page, const process_info& before, const process_info& after) {
+  const auto has_none = [](const process_info& process) { return process.stacks.empty() || process.stacks == "off"; };
+  if (has_none(before) || has_none(after) || recording_options(before) == recording_options(after)) return;
+  page.blank();
+  page.paragraph(fmt::format("The old profile was recorded with {}, the new one with {}: the same calls can have other "
+                             "stacks there.",
+                             recording_options(before), recording_options(after)),
+                 0);
+}
+
 // Of two profiles: without stacks on one side, each of the other's would seem to have appeared or vanished.
 bool write_without_stacks(page& page, const process_info& before, const process_info& after) {
   const bool none_before = before.stacks == "off";
@@ -238,6 +253,7 @@ std::string diff_text(const diff::comparison& compared, std::span<const gate_res
   write_totals(page, compared);
   const bool totals_only = write_without_stacks(page, compared.before().process, compared.after().process);
   if (!totals_only) {
+    write_other_recording(page, compared.before().process, compared.after().process);
     write_lost_stacks(page, "old", compared.before());
     write_lost_stacks(page, "new", compared.after());
   }
