@@ -116,6 +116,17 @@ void write_lost_stacks(page& page, const char* which, const profile& p) {
   page.paragraph(fmt::format("In the {} profile {}: its places hold less than they did.", which, text), 0, tone::alarm);
 }
 
+// At a snapshot, nobody knows.
+bool knows_mapped(const profile& before, const profile& after) {
+  if (before.mapped && after.mapped) return true;
+  const auto has_ended = [](const profile& p) { return p.process.ended != ending::running; };
+  return (before.mapped || after.mapped) && has_ended(before) && has_ended(after);
+}
+
+std::int64_t most_mapped(const profile& p) {
+  return p.mapped ? static_cast<std::int64_t>(p.mapped->peak_bytes) : 0;
+}
+
 void write_totals(page& page, const diff::comparison& compared) {
   const counters& before = compared.total_before();
   const counters& after = compared.total_after();
@@ -133,6 +144,8 @@ void write_totals(page& page, const diff::comparison& compared) {
     constexpr std::array labels = {"", "", "allocated", "allocations", "temporary"};
     row(labels[static_cast<std::size_t>(by)], value_of(before, by), value_of(after, by), by);
   }
+  if (knows_mapped(compared.before(), compared.after()))
+    row("mapped itself (peak)", most_mapped(compared.before()), most_mapped(compared.after()), measure::peak);
   page.table(table);
   const std::uint64_t error = compared.before().peak.error_bytes + compared.after().peak.error_bytes;
   if (error != 0)
