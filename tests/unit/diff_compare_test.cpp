@@ -51,6 +51,15 @@ TEST(diff_identity, versions_of_a_library_are_the_library) {
   EXPECT_EQ(same_module("libz.so"), "libz.so");
   EXPECT_EQ(same_module("/opt/libz.so.old"), "libz.so.old");
   EXPECT_EQ(same_module("/usr/bin/program"), "program");
+  EXPECT_EQ(same_module("/usr/bin/program-1.2"), "program-1.2");
+  EXPECT_EQ(same_module("/lib/libLLVM-14.so.1"), "libLLVM");
+  EXPECT_EQ(same_module("libpython3.11.so.1.0"), same_module("/opt/lib/libpython3.12.so.1.0"));
+  EXPECT_EQ(same_module("libglib-2.0.so.0.7400.6"), "libglib");
+  EXPECT_EQ(same_module("_ssl.cpython-311-x86_64-linux-gnu.so"), same_module("_ssl.cpython-312-x86_64-linux-gnu.so"));
+  EXPECT_EQ(same_module("libz3.so.4"), "libz3.so");
+  EXPECT_EQ(same_module("1.2.so"), "1.2.so");
+  EXPECT_EQ(same_module(".so"), ".so");
+  EXPECT_EQ(same_module(""), "");
 }
 
 TEST(diff_compare, moved_code_and_another_line_are_the_same_stack) {

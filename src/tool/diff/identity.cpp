@@ -6,10 +6,6 @@
 namespace heapledger::diff {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 constexpr std::array<std::string_view, 8> copies = {".constprop", ".isra",     ".part",       ".cold",
                                                     ".llvm",      ".lto_priv", ".localalias", ".clone"};
 
@@ -31,6 +27,16 @@ std::string_view source_file(std::string_view path) {
   if (!name.starts_with("__") || name.size() == path.size()) return name;
   const std::string_view folder = path.substr(0, path.size() - name.size() - 1);
   return path.substr(path.size() - name.size() - 1 - without_folders(folder).size());
+}
+
+constexpr std::string_view ending = ".so";
+
+// "libLLVM-14" and "libpython3.11"; the 3 of "libz3" is of the name.
+std::string_view without_version(std::string_view stem) {
+  const std::size_t end = stem.find_last_not_of("0123456789.");
+  if (end == std::string_view::npos || end + 1 == stem.size()) return stem;
+  if (stem[end] == '-') return stem.substr(0, end);
+  return stem.find('.', end) == std::string_view::npos ? stem : stem.substr(0, end + 1);
 }
 
 std::string_view without_number(std::string_view text) {
@@ -69,12 +75,15 @@ std::string_view same_function(std::string_view name) {
 }
 
 std::string_view same_module(std::string_view path) {
-  const std::string_view name = without_folders(path);
-  const std::size_t version = name.rfind(".so.");
-  if (version == std::string_view::npos) return name;
-  const std::string_view digits = name.substr(version + 4);
-  const bool all = std::all_of(digits.begin(), digits.end(), [](char c) { return is_digit(c) || c == '.'; });
-  return all ? name.substr(0, version + 3) : name;
+  std::string_view name = without_folders(path);
+  if (const std::size_t version = name.rfind(".so."); version != std::string_view::npos) {
+    if (name.find_first_not_of("0123456789.", version + 4) == std::string_view::npos)
+      name = name.substr(0, version + ending.size());
+  }
+  if (!name.ends_with(ending)) return name;
+  const std::string_view stem = name.substr(0, name.size() - ending.size());
+  const std::string_view shorter = without_version(stem.substr(0, stem.find(".cpython-")));
+  return shorter == stem ? name : shorter;
 }
 
 }  // namespace heapledger::diff

@@ -13,7 +13,8 @@ std::string_view same_function(std::string_view name);
 // "py::load:/srv/app.py" is "py::load:app.py", and "JS:*load /srv/app.js:1:12" is "JS:load app.js". Empty: any other.
 std::string same_generated_function(std::string_view name);
 
-// Without folders and versions: "/lib/libz.so.1.2.13" is "libz.so".
+// Without folders and versions: "/lib/libz.so.1.2.13" is "libz.so", and "libLLVM-14.so.1" and
+// "libLLVM-15.so.1" are both "libLLVM".
 std::string_view same_module(std::string_view path);
 
 }  // namespace heapledger::diff
