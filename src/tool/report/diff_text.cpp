@@ -152,16 +152,36 @@ void write_totals(page& page, const diff::comparison& compared) {
     page.line(fmt::format("  (the change of the peak is true to within {})", bytes_text(error)), tone::faint);
 }
 
+// As in the report: between two functions of the program stand a dozen of these.
+void leave_out_rust(std::vector<diff::shown_frame>& frames, analyse::machinery& machinery) {
+  if (frames.empty() || machinery.is_rust(frames.front().place)) return;
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const diff::shown_frame frame = frames[i];
+    if (!machinery.is_rust(frame.place)) {
+      frames[kept.size()] = {frame.frame, frame.place};
+      kept.push_back(i);
+    }
+    std::uint32_t of_run = 0;
+    while (of_run < kept.size() && kept[kept.size() - 1 - of_run] + frame.cycle > i) ++of_run;
+    if (of_run == 0) continue;
+    frames[kept.size() - 1].cycle = of_run;
+    frames[kept.size() - 1].times = frame.times;
+  }
+  frames.resize(kept.size());
+}
+
 // The stack that changed most in a place, from there outward.
 void write_stack(page& page, const diff::comparison& compared, const diff::stack_change& change,
                  analyse::machinery& machinery) {
   const profile& p = compared.shown_in(change);
-  const auto frames = compared.frames_of(change);
-  std::size_t first = 0;
-  while (first < frames.size() && machinery.is_wrapper(frames[first].place)) ++first;
-  if (first == frames.size()) first = 0;
-  const std::size_t end = std::min(frames.size(), first + frames_shown);
-  for (std::size_t i = first; i < end; ++i) {
+  auto frames = compared.frames_of(change);
+  const auto first = std::find_if_not(frames.begin(), frames.end(),
+                                      [&](const auto& frame) { return machinery.is_wrapper(frame.place); });
+  if (first != frames.end()) frames.erase(frames.begin(), first);
+  leave_out_rust(frames, machinery);
+  const std::size_t end = std::min(frames.size(), frames_shown);
+  for (std::size_t i = 0; i < end; ++i) {
     analyse::caller caller;
     caller.frame = frames[i].place;
     if (const std::uint32_t line = analyse::line_number(p, frames[i].place); line != 0) caller.lines.push_back(line);
@@ -169,7 +189,7 @@ void write_stack(page& page, const diff::comparison& compared, const diff::stack
     caller.times = frames[i].times;
     std::string words = compared.frames()[frames[i].frame].any_nameless ? " and other nameless code" : "";
     if (caller.cycle > 1) words += fmt::format(" (the {} above x{})", caller.cycle, caller.times);
-    page.line(frame_line(p, i == first ? margin : fmt::format("{}  ", margin), caller, page.width(), words));
+    page.line(frame_line(p, i == 0 ? margin : fmt::format("{}  ", margin), caller, page.width(), words));
   }
   if (end < frames.size()) {
     page.line(fmt::format("{}  ... ({})", margin, counted(frames.size() - end, "more caller", "more callers")),
