@@ -115,12 +115,26 @@ TEST(diff_compare, a_function_whose_parameters_one_build_does_not_tell_is_the_sa
   const profile new_profile = after.build();
   const comparison compared(old_profile, new_profile);
   EXPECT_EQ(compared.stacks().size(), 4U);
-  for (const char* function : {"main::{lambda}::operator()", "helper"}) {
+  for (const char* function : {"main::{lambda(int)#1}::operator()(int) const", "helper(int)"}) {
     const stack_change* change = with_innermost(compared, function);
     ASSERT_NE(change, nullptr) << function;
     EXPECT_EQ(change->before, change->after) << function;
   }
   EXPECT_NE(with_innermost(compared, "overloaded(int)"), nullptr);
+}
+
+TEST(diff_compare, overloads_that_are_one_are_shown_without_parameters) {
+  profile_builder before;
+  before.stack({{"f(int)"}, {"main"}}, booked(1, 1, 0, 0, 1));
+  before.stack({{"f(long)"}, {"main"}}, booked(1, 2, 0, 0, 2));
+  profile_builder after;
+  after.stack({{"main", "", 0, "/usr/bin/program", {{"f"}}}}, booked(1, 3, 0, 0, 3));
+  const profile old_profile = before.build();
+  const profile new_profile = after.build();
+  const comparison compared(old_profile, new_profile);
+  ASSERT_EQ(compared.stacks().size(), 1U);
+  EXPECT_NE(with_innermost(compared, "f"), nullptr);
+  EXPECT_EQ(compared.stacks()[0].before.live_bytes(), 3);
 }
 
 TEST(diff_compare, python_in_another_folder_is_the_same) {

@@ -78,11 +78,12 @@ class matcher {
     if (function.empty() && module != nullptr && equal_builds_.contains({module_name, module->build_id})) {
       place = p.locations[frame.location].address;
     }
-    const auto [found, added] = frames_.try_emplace(std::tuple(keys_.key_of(function), module_name, place),
+    const function_key known = keys_.of(function);
+    const auto [found, added] = frames_.try_emplace(std::tuple(known.key, module_name, place),
                                                     static_cast<std::uint32_t>(result_.frames_.size()));
     if (added) {
       const std::string_view path = module == nullptr ? std::string_view() : std::string_view(module->path);
-      result_.frames_.push_back({function, path, function.empty() && place == 0});
+      result_.frames_.push_back({known.shown, path, function.empty() && place == 0});
       const bool runtime = module != nullptr && analyse::is_system_runtime(module->path);
       const bool is_start = function.empty() ? runtime : analyse::is_start_code(function);
       result_.roles_.push_back(is_start           ? frame_role::start

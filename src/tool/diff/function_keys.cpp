@@ -1,5 +1,7 @@
 #include "tool/diff/function_keys.hpp"
 
+#include <vector>
+
 #include "tool/analyse/function_name.hpp"
 #include "tool/diff/identity.hpp"
 
@@ -14,8 +16,10 @@ function_keys::function_keys(const profile& before, const profile& after) {
   add_all(before);
   add_all(after);
   for (const auto& [plain, known] : by_plain_name_) {
-    if (!known.with_parameters || !known.without) continue;
-    for (const std::string_view name : known.names) other_names_.emplace(name, plain);
+    if (known.with_parameters.empty() || known.without.empty()) continue;
+    const function_key key{plain, *(known.with_parameters.size() == 1 ? known.with_parameters : known.without).begin()};
+    for (const auto* names : {&known.with_parameters, &known.without})
+      for (const std::string_view name : *names) other_names_.emplace(name, key);
   }
 }
 
@@ -27,19 +31,18 @@ void function_keys::add_all(const profile& p) {
     const std::string_view name = same_function(p.strings[frame.function]);
     if (name.size() > longest_name) continue;
     if (const std::string same = same_generated_function(name); !same.empty()) {
-      other_names_.emplace(name, *generated_.insert(same).first);
+      other_names_.emplace(name, function_key{*generated_.insert(same).first, name});
       continue;
     }
     spellings& known = by_plain_name_[analyse::plain_name(name)];
-    known.names.push_back(name);
-    (analyse::has_parameters(name) ? known.with_parameters : known.without) = true;
+    (analyse::has_parameters(name) ? known.with_parameters : known.without).insert(name);
   }
 }
 
-std::string_view function_keys::key_of(std::string_view function) const {
+function_key function_keys::of(std::string_view function) const {
   const std::string_view name = same_function(function);
   const auto found = other_names_.find(name);
-  return found == other_names_.end() ? name : found->second;
+  return found == other_names_.end() ? function_key{name, function} : found->second;
 }
 
 }  // namespace heapledger::diff

@@ -8,30 +8,33 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
 #include "tool/profile/profile.hpp"
 
 namespace heapledger::diff {
+
+struct function_key {
+  std::string_view key;
+  std::string_view shown;  // in either profile; of overloads that are one, without parameters
+};
 
 // Refers to the names in both profiles.
 class function_keys {
  public:
   function_keys(const profile& before, const profile& after);
 
-  std::string_view key_of(std::string_view function) const;
+  function_key of(std::string_view function) const;
 
  private:
   struct spellings {
-    std::vector<std::string_view> names;
-    bool with_parameters = false;
-    bool without = false;
+    std::unordered_set<std::string_view> with_parameters;
+    std::unordered_set<std::string_view> without;
   };
   void add_all(const profile& p);
 
   std::unordered_map<std::string, spellings> by_plain_name_;
   std::unordered_set<std::string> generated_;
-  std::unordered_map<std::string_view, std::string_view> other_names_;  // of those that are known by another one
+  std::unordered_map<std::string_view, function_key> other_names_;  // of those that are known by another one
 };
 
 }  // namespace heapledger::diff
