@@ -16,9 +16,17 @@ int main(int argc, char** argv) {
   const sample::sample_frame main{"main", file, 1, module};
   builder.stack({{"f<a, \"b\">(char const*) const;\n 12345", file, 7, module}, main}, booked(5, 500, 2, 200, 400, 1));
   builder.stack({{"=HYPERLINK(\"http://x\",1)", file, 0, module}, main}, booked(1, 10, 0, 0, 10));
-  builder.stack(
-      {{"</script><script>alert('1')</script>", file, 3, module, {{"inlined; \\ \"\r\n 9", file, 4, module}}}, main},
-      booked(2, 30, 0, 0, 30));
+  builder.stack({{"</script><script>alert('1')</script>",
+                  file,
+                  3,
+                  module,
+                  {{"inlined; \\ \"\r\n 9", file, 4, module},
+                   {"<a<T> as b>::f::<c>", file, 5, module},
+                   {"ns::(anonymous namespace)::g(int)", file, 5, module},
+                   {"h(int)::{lambda()#1}::operator()() const", file, 6, module},
+                   {"std::vector<int>::reserve(unsigned long)", file, 6, module}}},
+                 main},
+                booked(2, 30, 0, 0, 30));
   builder.stack({{"\xff\xfe\x80 not utf-8 \xe2\x80\xae turned", file, 9, module}, main}, booked(1, 7, 0, 0, 7));
   builder.stack({{"\x1b[31mred\x07", "", 0, module}, main}, booked(1, 3, 0, 0, 3));
   builder.stack({{"", "", 0, module}, main}, booked(1, 2, 0, 0, 2));

@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import sys
 
 import ledger
 
@@ -100,6 +101,27 @@ class Diff(ledger.Case):
             self.assertNotIn("html --diff", text)
             self.assertIn("the same", text)
         self.assertIn("What changed most", self.diff(old=bare, new=bare).out.decode())
+
+    def test_stacks_of_another_kind_are_said(self):
+        short = self.profile([ledger.program("regression_before")], "--stacks", "fp", "--depth", "4").files[0]
+        words = " ".join(self.diff(old=self.old, new=short).out.decode().split())
+        self.assertIn("was recorded with --stacks dwarf, the new one with --stacks fp --depth 4:", words)
+        self.assertNotIn("recorded with", self.diff().out.decode())
+        found, _ = self.diff_json(old=self.old, new=short)
+        self.assertEqual([found[of].get(key) for of in ("old", "new") for key in ("stacks", "depth_limit")],
+                         ["dwarf", None, "fp", 4])
+
+    def test_what_was_mapped_is_compared(self):
+        code = "import mmap; held = [mmap.mmap(-1, 1 << 24) for i in range({})]"
+        old, new = (self.profile([sys.executable, "-c", code.format(times)]).files[0] for times in (1, 3))
+        found, _ = self.diff_json(old=old, new=new)
+        peaks = [ledger.report(file)["mapped"]["peak_bytes"] for file in (old, new)]
+        self.assertEqual([found[of]["mapped"]["peak_bytes"] for of in ("old", "new")], peaks)
+        self.assertEqual(peaks[1] - peaks[0], 2 << 24)
+        row = r"^ *mapped itself \(peak\) +[\d.]+ .?iB +[\d.]+ .?iB +\+[\d.]+ .?iB"
+        self.assertRegex(self.diff(old=old, new=new).out.decode(), "(?m)" + row)
+        self.assertRegex(self.diff(old=self.old, new=new).out.decode(), r"(?m)^ *mapped itself \(peak\) +0 B")
+        self.assertNotIn("mapped itself", self.diff().out.decode())
 
     def test_hostile_names(self):
         hostile = self.path("hostile.hlp")

@@ -300,6 +300,21 @@ class Hostile(Exports):
         self.assertLessEqual({'f<a, "b">(char const*) const;\\x0a 12345', "</script><script>alert('1')</script>",
                               '\\xff\\xfe\\x80 not utf-8 \\u{202e} turned', "\\x1b[31mred\\x07", "[no stack]"}, names)
 
+    def test_pprof_shortens_no_name_to_nothing(self):
+        """It takes out what is in brackets, of templates and parameters."""
+        path = self.export("pprof", self.hostile)
+        env = {"HOME": self.dir, "GOCACHE": self.path("gocache")}
+        done = ledger.execute(["go", "tool", "pprof", "-traces", path], env=env)
+        self.assertEqual(done.status, 0, done)
+        lines = {line.split("   ")[-1].strip().removesuffix(" (inline)") for line in done.out.decode().splitlines()}
+        self.assertLessEqual({"<a<T> as b>::f::<c>", "ns::(anonymous namespace)::g(int)", "std::vector::reserve",
+                              "h(int)::{lambda()#1}::operator()() const"}, lines)
+
+    def test_ms_print_takes_no_name_for_a_comment(self):
+        text = self.run_reader(["ms_print", self.export("massif", self.hostile)]).decode()
+        self.assertRegex(text, r"h\(int\)::\{lambda\(\):1\}::operator\(\)\(\) const \(.*\.cpp:6\)\n")
+        self.assertIn("\\012:-----------\\012snapshot=9", text)
+
 
 class Command(Exports):
     def test_standard_output_and_files(self):

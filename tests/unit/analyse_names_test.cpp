@@ -40,6 +40,27 @@ TEST(function_name, finds_the_qualified_name) {
   for (const auto& [whole, name] : cases) EXPECT_EQ(qualified_name(whole), name) << whole;
 }
 
+TEST(function_name, finds_what_all_spellings_have_in_common) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"main", "main"},
+      {"helper(int)", "helper"},
+      {"void* ns::(anonymous namespace)::f<long>(long)", "ns::(anonymous namespace)::f"},
+      {"ns::(anonymous namespace)::f<long int>", "ns::(anonymous namespace)::f"},
+      {"main::{lambda(int)#1}::operator()(int) const", "main::{lambda}::operator()"},
+      {"main::{lambda}::operator()", "main::{lambda}::operator()"},
+      {"ns::f(int) const::{lambda()#2}::operator()() const", "ns::f::{lambda}::operator()"},
+      {"ns::f[abi:cxx11](int)", "ns::f"},
+      {"std::ostream& operator<< <char>(std::ostream&, char)", "operator<< "},
+      {"a<b", "a<b"},
+      {"", ""},
+  };
+  for (const auto& [whole, plain] : cases) EXPECT_EQ(plain_name(whole), plain) << whole;
+  EXPECT_TRUE(has_parameters("helper()"));
+  EXPECT_TRUE(has_parameters("ns::a::operator()() const"));
+  for (const char* bare : {"helper", "main::{lambda}::operator()", "(anonymous namespace)::f", "f [clone .cold]", ""})
+    EXPECT_FALSE(has_parameters(bare)) << bare;
+}
+
 TEST(function_name, returns_what_does_not_scan_whole) {
   for (const char* odd : {"", ")", ">", "((((", "a<b", "operator", "operator ", "<<<>", "f(", "::", " ", "a b c "}) {
     EXPECT_FALSE(qualified_name(odd).empty() && *odd != '\0') << odd;

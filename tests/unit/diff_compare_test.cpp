@@ -32,11 +32,34 @@ TEST(diff_identity, copies_of_a_function_are_the_function) {
   EXPECT_EQ(same_function("f(int, ...)"), "f(int, ...)");
 }
 
+TEST(diff_identity, generated_code_is_known_without_folders_and_lines) {
+  EXPECT_EQ(same_generated_function("py::load:/build/41/app.py"), "py::load:app.py");
+  EXPECT_EQ(same_generated_function("py::load:app.py"), "py::load:app.py");
+  EXPECT_EQ(same_generated_function("py::<module>:/usr/lib/json/__init__.py"), "py::<module>:json/__init__.py");
+  EXPECT_EQ(same_generated_function("py::<module>:__init__.py"), "py::<module>:__init__.py");
+  EXPECT_EQ(same_generated_function("py::f:<frozen importlib._bootstrap>"), "py::f:<frozen importlib._bootstrap>");
+  EXPECT_EQ(same_generated_function("JS:*make /build/41/a b.js:1:12"), "JS:make a b.js");
+  EXPECT_EQ(same_generated_function("LazyCompile:~make file:///srv/a.js:100:1"), "JS:make a.js");
+  EXPECT_EQ(same_generated_function("JS:^ /srv/a.js"), "JS: a.js");
+  EXPECT_EQ(same_generated_function("JS: "), "JS: ");
+  for (const char* other : {"", "py::", "py::load(int)", "py::ns::load", "JS:", "main", "java.util.List.add"})
+    EXPECT_EQ(same_generated_function(other), "") << other;
+}
+
 TEST(diff_identity, versions_of_a_library_are_the_library) {
   EXPECT_EQ(same_module("/lib/x86_64-linux-gnu/libz.so.1.2.13"), "libz.so");
   EXPECT_EQ(same_module("libz.so"), "libz.so");
   EXPECT_EQ(same_module("/opt/libz.so.old"), "libz.so.old");
   EXPECT_EQ(same_module("/usr/bin/program"), "program");
+  EXPECT_EQ(same_module("/usr/bin/program-1.2"), "program-1.2");
+  EXPECT_EQ(same_module("/lib/libLLVM-14.so.1"), "libLLVM");
+  EXPECT_EQ(same_module("libpython3.11.so.1.0"), same_module("/opt/lib/libpython3.12.so.1.0"));
+  EXPECT_EQ(same_module("libglib-2.0.so.0.7400.6"), "libglib");
+  EXPECT_EQ(same_module("_ssl.cpython-311-x86_64-linux-gnu.so"), same_module("_ssl.cpython-312-x86_64-linux-gnu.so"));
+  EXPECT_EQ(same_module("libz3.so.4"), "libz3.so");
+  EXPECT_EQ(same_module("1.2.so"), "1.2.so");
+  EXPECT_EQ(same_module(".so"), ".so");
+  EXPECT_EQ(same_module(""), "");
 }
 
 TEST(diff_compare, moved_code_and_another_line_are_the_same_stack) {
@@ -76,6 +99,54 @@ TEST(diff_compare, an_inlined_call_is_a_call) {
   const comparison compared(old_profile, new_profile);
   ASSERT_EQ(compared.stacks().size(), 1U);
   EXPECT_EQ(compared.frames_of(compared.stacks()[0]).size(), 3U);
+}
+
+// gcc has no parameters of a function that it inlined wherever it is called.
+TEST(diff_compare, a_function_whose_parameters_one_build_does_not_tell_is_the_same) {
+  profile_builder before;
+  before.stack({{"main::{lambda(int)#1}::operator()(int) const"}, {"main"}}, booked(1, 1, 0, 0, 1));
+  before.stack({{"helper(int)"}, {"main"}}, booked(1, 2, 0, 0, 2));
+  before.stack({{"overloaded(int)"}, {"main"}}, booked(1, 4, 0, 0, 4));
+  profile_builder after;
+  after.stack({{"main", "", 0, "/usr/bin/program", {{"main::{lambda}::operator()"}}}}, booked(1, 1, 0, 0, 1));
+  after.stack({{"main", "", 0, "/usr/bin/program", {{"helper"}}}}, booked(1, 2, 0, 0, 2));
+  after.stack({{"overloaded(long)"}, {"main"}}, booked(1, 4, 0, 0, 4));
+  const profile old_profile = before.build();
+  const profile new_profile = after.build();
+  const comparison compared(old_profile, new_profile);
+  EXPECT_EQ(compared.stacks().size(), 4U);
+  for (const char* function : {"main::{lambda(int)#1}::operator()(int) const", "helper(int)"}) {
+    const stack_change* change = with_innermost(compared, function);
+    ASSERT_NE(change, nullptr) << function;
+    EXPECT_EQ(change->before, change->after) << function;
+  }
+  EXPECT_NE(with_innermost(compared, "overloaded(int)"), nullptr);
+}
+
+TEST(diff_compare, overloads_that_are_one_are_shown_without_parameters) {
+  profile_builder before;
+  before.stack({{"f(int)"}, {"main"}}, booked(1, 1, 0, 0, 1));
+  before.stack({{"f(long)"}, {"main"}}, booked(1, 2, 0, 0, 2));
+  profile_builder after;
+  after.stack({{"main", "", 0, "/usr/bin/program", {{"f"}}}}, booked(1, 3, 0, 0, 3));
+  const profile old_profile = before.build();
+  const profile new_profile = after.build();
+  const comparison compared(old_profile, new_profile);
+  ASSERT_EQ(compared.stacks().size(), 1U);
+  EXPECT_NE(with_innermost(compared, "f"), nullptr);
+  EXPECT_EQ(compared.stacks()[0].before.live_bytes(), 3);
+}
+
+TEST(diff_compare, python_in_another_folder_is_the_same) {
+  profile_builder before;
+  before.stack({{"alloc"}, {"py::load:/build/41/app.py", "", 0, ""}, {"main"}}, booked(1, 1, 0, 0, 1));
+  profile_builder after;
+  after.stack({{"alloc"}, {"py::load:/build/42/app.py", "", 0, ""}, {"main"}}, booked(1, 2, 0, 0, 2));
+  const profile old_profile = before.build();
+  const profile new_profile = after.build();
+  const comparison compared(old_profile, new_profile);
+  ASSERT_EQ(compared.stacks().size(), 1U);
+  EXPECT_EQ(compared.frames()[compared.frames_of(compared.stacks()[0])[1].frame].function, "py::load:/build/42/app.py");
 }
 
 TEST(diff_compare, how_deep_a_recursion_went_and_what_starts_main_do_not_count) {

@@ -1,5 +1,6 @@
 #include "tool/analyse/function_name.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -115,6 +116,32 @@ std::string_view qualified_name(std::string_view function) {
   const layout parts = scan(function);
   const std::string_view name = function.substr(parts.begin, parts.end - parts.begin);
   return name.empty() ? function : name;
+}
+
+std::string plain_name(std::string_view function) {
+  const std::string_view name = qualified_name(function);
+  std::string plain;
+  for (std::size_t i = 0; i < name.size();) {
+    constexpr std::string_view of_enclosing = " const";
+    if (name.substr(i).starts_with(" const::")) i += of_enclosing.size();
+    std::size_t length = std::max<std::size_t>(operator_length(name, i), 1);
+    if (length == 1 && std::string_view("(<[{").find(name[i]) != std::string_view::npos) {
+      const std::size_t close = closing_bracket(name, i);
+      if (close == std::string_view::npos) return std::string(name);
+      const std::string_view part = name.substr(i, close - i);
+      if (part.starts_with("{lambda")) plain += "{lambda}";
+      if (part.starts_with("(anonymous") || part.starts_with("{unnamed")) plain += part;
+      length = part.size();
+    } else {
+      plain += name.substr(i, length);
+    }
+    i += length;
+  }
+  return plain;
+}
+
+bool has_parameters(std::string_view function) {
+  return function.substr(scan(function.substr(0, longest_scanned)).end).starts_with('(');
 }
 
 std::string_view base_name(std::string_view function) {

@@ -57,10 +57,10 @@ class heaptrack_writer {
       said.push_back(fmt::format(
           "heaptrack's file has an event for each allocation, so {} that came and went are left out; the peak and what "
           "was never freed are complete",
-          plan_.left_out));
+          report::count_text(plan_.left_out)));
     } else if (misjudged != 0 || plan_.missing_temporaries != 0) {
-      said.push_back(fmt::format("heaptrack will count {} temporary allocations too many and {} too few", misjudged,
-                                 plan_.missing_temporaries));
+      said.push_back(fmt::format("heaptrack will count {} temporary allocations too many and {} too few",
+                                 report::count_text(misjudged), report::count_text(plan_.missing_temporaries)));
     }
     if (plan_.inexact_stacks != 0) {
       said.push_back(

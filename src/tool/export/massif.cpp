@@ -73,7 +73,7 @@ notes write_massif(const profile& p, std::optional<analyse::measure>, const sink
 
   text_out text(out);
   safe_names names(p);
-  text.add("desc: heapledger export --format massif\ncmd: {}\ntime_unit: ms\n", command_line(p.process));
+  text.add("desc: heapledger export --format massif\ncmd: {}\ntime_unit: ms\n", massif_text(command_line(p.process)));
   for (std::size_t i = 0; i < snapshots.size(); ++i) {
     const snapshot& taken = snapshots[i];
     text.add("#-----------\nsnapshot={}\n#-----------\ntime={}\nmem_heap_B={}\nmem_heap_extra_B=0\nmem_stacks_B=0\n", i,

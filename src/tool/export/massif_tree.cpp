@@ -106,8 +106,8 @@ class tree_writer {
       }
       branch& target = branches[key];
       if (target.text.empty()) {
-        target.text = key.first == scope_place ? "0x0: " + scope_frame(stack.stack->scope[stack.scopes])
-                                               : place_text(p_, names_, frame);
+        target.text = massif_text(key.first == scope_place ? "0x0: " + scope_frame(stack.stack->scope[stack.scopes])
+                                                           : place_text(p_, names_, frame));
       }
       target.value += stack.value;
       target.stacks.push_back(stack);
@@ -124,6 +124,11 @@ class tree_writer {
 };
 
 }  // namespace
+
+std::string massif_text(std::string text) {
+  std::replace(text.begin(), text.end(), '#', ':');
+  return text;
+}
 
 std::int64_t massif_total(const profile& p, analyse::measure by) {
   std::int64_t total = 0;

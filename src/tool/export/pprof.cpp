@@ -34,6 +34,13 @@ constexpr std::array value_types = {
     value_type{"inuse_objects", "count", measure::live},     value_type{"inuse_space", "bytes", measure::live},
 };
 
+// pprof takes a name that is also the system's for one to shorten, by what stands in brackets. That is well for
+// arguments, but not where brackets are of the name itself: <T as Trait>::f, (anonymous namespace)::f, operator().
+bool brackets_name_it(std::string_view function) {
+  const auto has = [&](std::string_view part) { return function.find(part) != std::string_view::npos; };
+  return function.starts_with('<') || has("::<") || has("(anonymous") || has("operator()");
+}
+
 using sample_values = std::array<std::int64_t, value_types.size()>;
 
 class pprof_writer {
@@ -221,7 +228,8 @@ class pprof_writer {
       pbf_writer function(profile, pprof::profile_function);
       function.add_uint64(pprof::function_id, id);
       function.add_int64(pprof::function_name, key.first);
-      function.add_int64(pprof::function_system_name, key.first);
+      if (!brackets_name_it(strings_[static_cast<std::size_t>(key.first)]))
+        function.add_int64(pprof::function_system_name, key.first);
       function.add_int64(pprof::function_filename, key.second);
     }
   }

@@ -23,8 +23,8 @@ class diff_writer {
 
   void write(std::span<const gate_result> gates) {
     add(R"({{"format":"heapledger-diff","version":1,"by":"{}",)", name_of(options_.by));
-    write_process("old", compared_.before().process);
-    write_process("new", compared_.after().process);
+    write_profile("old", compared_.before());
+    write_profile("new", compared_.after());
     out_ += "\"totals\":{";
     write_counts(compared_.total_before(), compared_.total_after());
     add(",\"peak_bytes_error\":{}}},\n", compared_.before().peak.error_bytes + compared_.after().peak.error_bytes);
@@ -49,12 +49,17 @@ class diff_writer {
 
   std::size_t shown_of(std::size_t all) const { return options_.top == 0 ? all : std::min(all, options_.top); }
 
-  void write_process(const char* key, const process_info& process) {
+  void write_profile(const char* key, const profile& p) {
+    const process_info& process = p.process;
     add(R"("{}":{{"pid":{},"exe":{},"command":[)", key, process.pid, json_string(process.exe));
     const char* separator = "";
     for (const auto& word : process.command) add("{}{}", std::exchange(separator, ","), json_string(word));
-    add("],\"start_time\":{},\"duration\":{}}},\n", json_seconds(process.start_realtime_ns),
+    add("],\"start_time\":{},\"duration\":{}", json_seconds(process.start_realtime_ns),
         json_seconds(process.duration_ns));
+    if (!process.stacks.empty()) add(",\"stacks\":{}", json_string(process.stacks));
+    if (process.depth_limit != 0) add(",\"depth_limit\":{}", process.depth_limit);
+    if (p.mapped) add(",\"mapped\":{{\"peak_bytes\":{}}}", p.mapped->peak_bytes);
+    out_ += "},\n";
   }
 
   void write_counts(const counters& before, const counters& after) {

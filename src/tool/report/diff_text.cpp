@@ -81,6 +81,21 @@ void write_other_program(page& page, std::string_view before, std::string_view a
       0, tone::faint);
 }
 
+std::string recording_options(const process_info& process) {
+  const std::string stacks = fmt::format("--stacks {}", terminal_text(process.stacks));
+  return process.depth_limit == 0 ? stacks : fmt::format("{} --depth {}", stacks, process.depth_limit);
+}
+
+void write_other_recording(page& page, const process_info& before, const process_info& after) {
+  const auto has_none = [](const process_info& process) { return process.stacks.empty() || process.stacks == "off"; };
+  if (has_none(before) || has_none(after) || recording_options(before) == recording_options(after)) return;
+  page.blank();
+  page.paragraph(fmt::format("The old profile was recorded with {}, the new one with {}: the same calls can have other "
+                             "stacks there.",
+                             recording_options(before), recording_options(after)),
+                 0);
+}
+
 // Of two profiles: without stacks on one side, each of the other's would seem to have appeared or vanished.
 bool write_without_stacks(page& page, const process_info& before, const process_info& after) {
   const bool none_before = before.stacks == "off";
@@ -101,6 +116,17 @@ void write_lost_stacks(page& page, const char* which, const profile& p) {
   page.paragraph(fmt::format("In the {} profile {}: its places hold less than they did.", which, text), 0, tone::alarm);
 }
 
+// At a snapshot, nobody knows.
+bool knows_mapped(const profile& before, const profile& after) {
+  if (before.mapped && after.mapped) return true;
+  const auto has_ended = [](const profile& p) { return p.process.ended != ending::running; };
+  return (before.mapped || after.mapped) && has_ended(before) && has_ended(after);
+}
+
+std::int64_t most_mapped(const profile& p) {
+  return p.mapped ? static_cast<std::int64_t>(p.mapped->peak_bytes) : 0;
+}
+
 void write_totals(page& page, const diff::comparison& compared) {
   const counters& before = compared.total_before();
   const counters& after = compared.total_after();
@@ -118,22 +144,44 @@ void write_totals(page& page, const diff::comparison& compared) {
     constexpr std::array labels = {"", "", "allocated", "allocations", "temporary"};
     row(labels[static_cast<std::size_t>(by)], value_of(before, by), value_of(after, by), by);
   }
+  if (knows_mapped(compared.before(), compared.after()))
+    row("mapped itself (peak)", most_mapped(compared.before()), most_mapped(compared.after()), measure::peak);
   page.table(table);
   const std::uint64_t error = compared.before().peak.error_bytes + compared.after().peak.error_bytes;
   if (error != 0)
     page.line(fmt::format("  (the change of the peak is true to within {})", bytes_text(error)), tone::faint);
 }
 
+// As in the report: between two functions of the program stand a dozen of these.
+void leave_out_rust(std::vector<diff::shown_frame>& frames, analyse::machinery& machinery) {
+  if (frames.empty() || machinery.is_rust(frames.front().place)) return;
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const diff::shown_frame frame = frames[i];
+    if (!machinery.is_rust(frame.place)) {
+      frames[kept.size()] = {frame.frame, frame.place};
+      kept.push_back(i);
+    }
+    std::uint32_t of_run = 0;
+    while (of_run < kept.size() && kept[kept.size() - 1 - of_run] + frame.cycle > i) ++of_run;
+    if (of_run == 0) continue;
+    frames[kept.size() - 1].cycle = of_run;
+    frames[kept.size() - 1].times = frame.times;
+  }
+  frames.resize(kept.size());
+}
+
 // The stack that changed most in a place, from there outward.
 void write_stack(page& page, const diff::comparison& compared, const diff::stack_change& change,
                  analyse::machinery& machinery) {
   const profile& p = compared.shown_in(change);
-  const auto frames = compared.frames_of(change);
-  std::size_t first = 0;
-  while (first < frames.size() && machinery.is_wrapper(frames[first].place)) ++first;
-  if (first == frames.size()) first = 0;
-  const std::size_t end = std::min(frames.size(), first + frames_shown);
-  for (std::size_t i = first; i < end; ++i) {
+  auto frames = compared.frames_of(change);
+  const auto first = std::find_if_not(frames.begin(), frames.end(),
+                                      [&](const auto& frame) { return machinery.is_wrapper(frame.place); });
+  if (first != frames.end()) frames.erase(frames.begin(), first);
+  leave_out_rust(frames, machinery);
+  const std::size_t end = std::min(frames.size(), frames_shown);
+  for (std::size_t i = 0; i < end; ++i) {
     analyse::caller caller;
     caller.frame = frames[i].place;
     if (const std::uint32_t line = analyse::line_number(p, frames[i].place); line != 0) caller.lines.push_back(line);
@@ -141,7 +189,7 @@ void write_stack(page& page, const diff::comparison& compared, const diff::stack
     caller.times = frames[i].times;
     std::string words = compared.frames()[frames[i].frame].any_nameless ? " and other nameless code" : "";
     if (caller.cycle > 1) words += fmt::format(" (the {} above x{})", caller.cycle, caller.times);
-    page.line(frame_line(p, i == first ? margin : fmt::format("{}  ", margin), caller, page.width(), words));
+    page.line(frame_line(p, i == 0 ? margin : fmt::format("{}  ", margin), caller, page.width(), words));
   }
   if (end < frames.size()) {
     page.line(fmt::format("{}  ... ({})", margin, counted(frames.size() - end, "more caller", "more callers")),
@@ -238,6 +286,7 @@ std::string diff_text(const diff::comparison& compared, std::span<const gate_res
   write_totals(page, compared);
   const bool totals_only = write_without_stacks(page, compared.before().process, compared.after().process);
   if (!totals_only) {
+    write_other_recording(page, compared.before().process, compared.after().process);
     write_lost_stacks(page, "old", compared.before());
     write_lost_stacks(page, "new", compared.after());
   }
