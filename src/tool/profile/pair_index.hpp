@@ -1,7 +1,7 @@
 // From pairs of numbers to numbers, for trees of millions of nodes: by parent and what stands below it.
 //
-// A table with open addressing, since almost every look waits for memory: one cache line, where the standard's map takes
-// two to four (its bucket, and the entries that are in it). For a tree of 3.5 million nodes half of the time.
+// A table with open addressing, since almost every look waits for memory: one cache line, where the standard's map
+// takes two to four (its bucket, and the entries that are in it). For a tree of 3.5 million nodes half of the time.
 #pragma once
 
 #include <bit>
