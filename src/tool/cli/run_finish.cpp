@@ -79,6 +79,7 @@ void profile_writer::take(batch& to, const collect::process_watch& image) {
     if (collected) collect::add_uncounted(collected->uncounted, uncounted_);
     if (collected && is_worth_a_file(image, *collected)) {
       counted_.insert(image.pid());
+      if (is_root(image)) collect::add_uncounted(limited_.programs, collected->uncounted);
       if (complete_) complete_(image, *collected);
       to.size += collected->nodes.size() + collected->stacks.size() + collected->locations.size();
       to.profiles.push_back(std::move(*collected));
