@@ -158,6 +158,17 @@ class Clear(ledger.Case):
             self.assertEqual((done.status, done.err), (0, b""), done)
             os.utime(self.path(name), (1, 1))
 
+    def test_report_of_what_is_no_profile(self):
+        """A folder, a program, a name that is not there: which profiles there are, and what to type."""
+        for name in ("old.hlp", "new.hlp"):
+            ledger.execute([ledger.BIN, "run", "-q", "-o", self.path(name), "--", "true"])
+        os.utime(self.path("old.hlp"), (1, 1))
+        for command in (("report",), ("html",), ("leaks",), ("top",), ("export", "--format", "csv"), ("diff", "new.hlp")):
+            for name in (".", "newer.hlp"):
+                with self.subTest(command=command, name=name):
+                    self.fails(125, *command, name, says=["new.hlp"], cwd=self.dir)
+        self.fails(125, "report", ledger.program("nothing"), says=[f"heapledger run -- {ledger.program('nothing')} "])
+
     def test_environment_twin_that_is_wrong(self):
         environment = ledger.plain_environment({"HEAPLEDGER_STACKS": "nonsense"})
         done = ledger.execute([ledger.BIN, "run", "--", "true"], env=environment, pass_env=True, cwd=self.dir)

@@ -309,6 +309,8 @@ TEST(commands, words_of_other_profilers_get_ours) {
   EXPECT_SAYS(refusal({"--leak-check=full", "ls"}), "type: heapledger run --leaks -- PROGRAM");
   EXPECT_SAYS(refusal({"--tool=massif", "ls"}), "type: heapledger run -- PROGRAM");
   EXPECT_SAYS(refusal({"jeprof", "a.hlp"}), "type: heapledger report PROFILE");
+  EXPECT_SAYS(refusal({"report", "-o", "a.txt", "a.hlp"}), "type: heapledger report PROFILE >FILE");
+  EXPECT_SAYS(refusal({"export", "--pprof", "a.hlp"}), "type: heapledger export --format pprof PROFILE");
   EXPECT_SAYS(refusal({"report", "-f", "a.hlp"}), "type: heapledger report PROFILE");
   EXPECT_SAYS(refusal({"report", "--print-leaks=1", "a.hlp"}), "type: heapledger report --by live PROFILE");
 }

@@ -11,13 +11,16 @@
 namespace heapledger::cli {
 namespace {
 
-// `export pprof FILE`, `export -f pprof FILE`: the format would be taken for the profile's name.
+// `export pprof FILE`, `export -f pprof FILE`, `export --pprof FILE`: the format would be taken for the profile's name,
+// or an option.
 void refuse_bare_format(std::span<const std::string> given_words) {
   const auto names_option = [](const std::string& word) { return word.starts_with("--format"); };
   if (std::any_of(given_words.begin(), given_words.end(), names_option)) return;
-  for (const std::string& word : given_words)
-    if (exports::find_format(word) != nullptr)
-      throw usage_error(fmt::format("'{0}' is a format; type: heapledger export --format {0} PROFILE", word));
+  for (const std::string& word : given_words) {
+    const auto name = word.starts_with("--") ? word.substr(2) : word;
+    if (exports::find_format(name) != nullptr)
+      throw usage_error(fmt::format("'{0}' is a format; type: heapledger export --format {0} PROFILE", name));
+  }
 }
 
 }  // namespace

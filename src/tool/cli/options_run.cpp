@@ -56,8 +56,8 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
   twins.add_flag("-f,--force", "overwrite an existing file",
                  [&](auto source, const std::string& text) { options.force = given(source, text); });
   twins.add("--stacks", "KIND",
-            "dwarf (exact), jit (dwarf, and frame pointers where code has no unwind tables), fp (frame pointers), off "
-            "(dwarf)",
+            "dwarf (exact), jit (dwarf, and frame pointers where code has no unwind tables), fp (frame pointers) or "
+            "off (totals only); dwarf if not given",
             [&](auto source, const std::string& text) {
               options.stacks = choice_value(source, text, {"dwarf", "jit", "fp", "off"});
             });
