@@ -70,6 +70,7 @@ class attached {
                         "run heapledger inside that container");
     }
     const attach_mark mark(directory.path());
+    remove_abandoned_sessions(directory.path());
     profile_writer writer(names_, process_.pid);
     writer.complete_by([&](const auto& image, profile& of) { leak_watch_.complete(image, of); });
     writer.read_by([&](const auto& written, const profile& of) { leak_watch_.read(written, of); });
