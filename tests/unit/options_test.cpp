@@ -311,6 +311,9 @@ TEST(commands, words_of_other_profilers_get_ours) {
   EXPECT_SAYS(refusal({"jeprof", "a.hlp"}), "type: heapledger report PROFILE");
   EXPECT_SAYS(refusal({"report", "-o", "a.txt", "a.hlp"}), "type: heapledger report PROFILE >FILE");
   EXPECT_SAYS(refusal({"export", "--pprof", "a.hlp"}), "type: heapledger export --format pprof PROFILE");
+  EXPECT_SAYS(refusal({"export", "--format", "json", "a.hlp"}), "json is no format; type: heapledger report --json");
+  EXPECT_SAYS(refusal({"-o", "a.hlp", "ls"}), "options stand behind a command: heapledger run [options] -- PROGRAM");
+  EXPECT_SAYS(refusal({"run", "--interval", "1s", "ls"}), "'1s' is not a whole number of milliseconds from 0");
   EXPECT_SAYS(refusal({"report", "-f", "a.hlp"}), "type: heapledger report PROFILE");
   EXPECT_SAYS(refusal({"report", "--print-leaks=1", "a.hlp"}), "type: heapledger report --by live PROFILE");
 }
@@ -404,6 +407,9 @@ TEST(commands, help_and_version_are_answers) {
     EXPECT_EQ(text->exit_status, 0);
     EXPECT_FALSE(text->text.empty());
   }
+  const auto help = std::get<spoken>(parsed({"run", "--help"})).text;
+  EXPECT_EQ(std::get<spoken>(parsed({"help", "run"})).text, help);
+  EXPECT_EQ(std::get<spoken>(parsed({"--help", "run"})).text, help);
   const invocation alone = parsed({});
   EXPECT_EQ(std::get<spoken>(alone).exit_status, exit_usage);
   for (const char* command : {"run", "report", "doctor"}) EXPECT_SAYS(std::get<spoken>(alone).text, command);
@@ -452,7 +458,7 @@ TEST(export_options, the_format_is_asked_for_and_checked) {
   EXPECT_TRUE(options->force);
   EXPECT_EQ(options->file, "a.hlp");
   EXPECT_SAYS(refusal({"export", "a.hlp"}), "add --format pprof, heaptrack");
-  EXPECT_SAYS(refusal({"export", "--format", "svg", "a.hlp"}), "'svg' is none of pprof");
+  EXPECT_SAYS(refusal({"export", "--format", "xlsx", "a.hlp"}), "'xlsx' is none of pprof");
   EXPECT_SAYS(refusal({"export", "--format", "massif", "--by", "live", "a.hlp"}), "--by says nothing for massif");
   EXPECT_SAYS(refusal({"export", "--format", "folded", "--by", "size", "a.hlp"}), "'size' is none of");
   EXPECT_SAYS(refusal({"export", "--format", "folded"}), "which profile?");

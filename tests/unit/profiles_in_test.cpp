@@ -69,6 +69,7 @@ TEST(profiles_in, are_named_where_the_folder_was_named) {
   EXPECT_EQ(refused(folder / "none.hlp"),
             folder / "none.hlp" + ": there is no such file; the newest profile in its folder is " + folder / "new.hlp");
   EXPECT_EQ(refused(folder / "new.hlp"), "");
+  EXPECT_EQ(refused("-"), "-: there is no such file; /dev/stdin is a profile that comes through a pipe");
 }
 
 TEST(profiles_in, is_said_of_a_program_how_it_is_profiled) {

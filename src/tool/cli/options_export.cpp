@@ -5,6 +5,7 @@
 
 #include "tool/cli/command_line.hpp"
 #include "tool/cli/options_of.hpp"
+#include "tool/cli/peers_words.hpp"
 #include "tool/cli/values.hpp"
 #include "tool/export/format.hpp"
 
@@ -46,6 +47,8 @@ export_options parse_export(std::span<const std::string> given_words) {
   if (app.count("--format") == 0) {
     throw usage_error("which format? add --format pprof, heaptrack, speedscope, folded, massif, dhat, csv or hlp");
   }
+  if (const auto typed = peers_word("export", options.format); !typed.empty())
+    throw usage_error(fmt::format("{} is no format; type: {}", options.format, typed));
   choice_value("--format", options.format,
                {"pprof", "heaptrack", "speedscope", "folded", "massif", "dhat", "csv", "hlp"});
   if (app.count("--by") != 0) {

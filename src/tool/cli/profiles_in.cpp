@@ -82,6 +82,8 @@ void refuse_path_of_no_profile(const std::string& path) {
                       running.empty() ? fmt::format("heapledger run -- {} makes one", to_execute(path)) : running);
   }
   if (kind != fs::file_type::not_found) return;
+  if (path == "-")
+    throw input_error(path, "there is no such file", "/dev/stdin is a profile that comes through a pipe");
   const auto folder = fs::path(path).parent_path().string();
   const auto names = profiles_in(folder.empty() ? "." : folder);
   if (const auto running = words_of_running(path); !running.empty() || !names.empty())
