@@ -417,7 +417,7 @@ TEST(commands, help_and_version_are_answers) {
 
 TEST(commands, help_fits_the_width) {
   ::unsetenv("COLUMNS");
-  for (const char* columns : {"", "50", "80", "400"}) {
+  for (const char* columns : {"", "40", "50", "80", "400"}) {
     if (*columns != 0) ::setenv("COLUMNS", columns, 1);
     const std::size_t width = *columns == 0 ? 80 : static_cast<std::size_t>(std::stoi(columns));
     std::vector<words> commands_of_all = {{"--help"}};
@@ -430,6 +430,9 @@ TEST(commands, help_fits_the_width) {
       }
     }
   }
+  ::setenv("COLUMNS", "40", 1);
+  EXPECT_SAYS(std::get<spoken>(parsed({"--help"})).text,
+              "\n  mark PID NAME\n      name this moment of a running\n      program\n");
   ::unsetenv("COLUMNS");
   EXPECT_SAYS(std::get<spoken>(parsed({"run", "--help"})).text, "\n  -o, --output FILE           the profile's name");
 }
