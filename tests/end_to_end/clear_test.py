@@ -167,6 +167,10 @@ class Clear(ledger.Case):
             for name in (".", "newer.hlp"):
                 with self.subTest(command=command, name=name):
                     self.fails(125, *command, name, says=["new.hlp"], cwd=self.dir)
+        if os.geteuid() != 0:  # whom nothing is kept from
+            os.chmod(self.path(), 0o300)
+            self.fails(125, "report", self.path(), says=["cannot be read"])
+            os.chmod(self.path(), 0o700)
         self.fails(125, "report", ledger.program("nothing"), says=[f"heapledger run -- {ledger.program('nothing')} "])
 
     def test_environment_twin_that_is_wrong(self):

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -45,6 +47,8 @@ std::string to_execute(const std::string& path) {
 }
 
 std::string words_of_folder(const std::string& folder, const std::vector<std::string>& names) {
+  if (::access(folder.c_str(), R_OK) != 0)
+    return fmt::format("is a folder that cannot be read ({})", std::strerror(errno));
   if (names.empty()) return "is a folder, and no profile is in it";
   if (names.size() == 1) return "is a folder; the profile in it is " + in_folder(folder, names[0]);
   return fmt::format("is a folder; the newest of the {} profiles in it is {}", names.size(),
