@@ -72,6 +72,19 @@ TEST(profiles_in, are_named_where_the_folder_was_named) {
   EXPECT_EQ(refused("-"), "-: there is no such file; /dev/stdin is a profile that comes through a pipe");
 }
 
+TEST(profiles_in, are_found_in_the_inner_folder_of_a_session) {
+  const temporary_folder folder;
+  fs::create_directories(folder / "heapledger-0-4711-a/inner");
+  fs::create_directories(folder / "other/inner");
+  for (const char* name : {"heapledger-0-4711-a/inner/4712-0.hls", "other/inner/4712-0.hls"}) write(folder, name, 0);
+  for (const char* end : {"", "/"}) {
+    const auto session = folder / "heapledger-0-4711-a" + end;
+    EXPECT_EQ(refused(session),
+              session + ": is a folder; the profile in it is " + folder / "heapledger-0-4711-a/inner/4712-0.hls");
+    EXPECT_EQ(refused(folder / "other" + end), folder / "other" + end + ": is a folder, and no profile is in it");
+  }
+}
+
 TEST(profiles_in, is_said_of_a_program_how_it_is_profiled) {
   const temporary_folder folder;
   write(folder, "server", 0,

@@ -46,6 +46,16 @@ std::string to_execute(const std::string& path) {
   return path.find('/') == std::string::npos ? "./" + shell_word(path) : shell_word(path);
 }
 
+// The segments of a session that root began lie in a folder inside, with a name that nobody types.
+std::string with_segments(const std::string& folder) {
+  const auto path = fs::path(folder) / "";
+  std::error_code unreadable;
+  if (path.parent_path().filename().string().starts_with("heapledger-"))
+    for (const auto& inner : fs::directory_iterator(path, unreadable))
+      if (inner.is_directory(unreadable)) return inner.path().string();
+  return folder;
+}
+
 std::string words_of_folder(const std::string& folder, const std::vector<std::string>& names) {
   if (::access(folder.c_str(), R_OK) != 0)
     return fmt::format("is a folder that cannot be read ({})", std::strerror(errno));
@@ -76,8 +86,9 @@ void refuse_path_of_no_profile(const std::string& path) {
   std::error_code unknown;
   const auto kind = fs::status(path, unknown).type();
   if (kind == fs::file_type::directory) {
-    const auto names = profiles_in(path);
-    throw input_error(path, words_of_folder(path, names),
+    const auto folder = with_segments(path);
+    const auto names = profiles_in(folder);
+    throw input_error(path, words_of_folder(folder, names),
                       names.size() < 2 ? "" : "heapledger report FILE FILE... is a table of several");
   }
   if (kind == fs::file_type::regular && is_program(path)) {
