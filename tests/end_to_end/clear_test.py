@@ -29,6 +29,8 @@ class Clear(ledger.Case):
         self.run_fails(127, "no-such-program", says=["no-such-program"])
         self.run_fails(127, self.path("missing"), says=["missing"])
         self.run_fails(127, "no-such-program", says=["no-such-program"], env={"PATH": ""})
+        os.chmod(self.write("here", "#!/bin/sh\n"), 0o755)
+        self.run_fails(127, "here", says=["give its path, ./here"], cwd=self.dir)
 
     def test_not_executable(self):
         self.run_fails(126, self.write("plain", "text"), says=["plain"])

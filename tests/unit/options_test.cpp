@@ -285,6 +285,7 @@ TEST(html_options, name_the_page) {
   EXPECT_TRUE(full.force);
   EXPECT_EQ(full.debug.folders, (std::vector<std::string>{"/usr", "/tmp"}));
   EXPECT_SAYS(refusal({"html"}), "which profile?");
+  EXPECT_SAYS(refusal({"html", "--diff", "a.hlp"}), "which two? Type: heapledger html --diff OLD NEW");
   EXPECT_SAYS(refusal({"html", "--ouput", "b", "a"}), "did you mean --output?");
 }
 
