@@ -195,6 +195,19 @@ class Clear(ledger.Case):
         self.assertIn("x.hlp", lines[1])
         self.assertNotIn("\x1b", done.err.decode())
 
+    def test_lines_around_a_run_that_went_wrong(self):
+        """A signal, which the shell does not tell of here, and errors, which nobody else has seen."""
+        for mode, words in (("double_free", ["mistakes was killed by SIGABRT (Aborted)", "1 memory error in mistakes (pid"]),
+                            ("malloc_delete", ["1 memory error in mistakes (pid"]), ("clean", [])):
+            with self.subTest(mode=mode):
+                done = ledger.execute([ledger.BIN, "run", "-f", "-o", self.path("x.hlp"), "--", ledger.program("mistakes"), mode])
+                lines = [line for line in done.err.decode().splitlines() if line.startswith("heapledger: ")]
+                self.assertEqual(len(lines), 2 + len(words), lines)
+                for line, word in zip(lines[1:], words):
+                    self.assertIn(word, line)
+        done = ledger.execute([ledger.BIN, "run", "-f", "-o", self.path("x.hlp"), "--", "sh", "-c", "kill -INT $$"])
+        self.assertNotIn(b"killed", done.err)
+
     def test_only_some_programs(self):
         """The first line does not promise a profile of a program that --only leaves out; nor is one missing without a word."""
         done = ledger.execute([ledger.BIN, "run", "--only", "seq", "--only", "no*", "-o", self.dir, "--", "sh", "-c", "seq 1; true"])

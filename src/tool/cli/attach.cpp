@@ -141,6 +141,7 @@ class attached {
     for (const auto& written : writer.written()) mark.say("wrote " + seen_from_anywhere(written.file));
     for (const auto& failed : writer.failed()) mark.say(failed.why);
     if (!options_.quiet) {
+      say_errors(writer.written());
       say_own_allocators(writer.written(), {});
       say_uncounted(writer.limited().programs);
       say_lost_stacks(writer.written(), directory.path());

@@ -126,6 +126,7 @@ void profile_writer::write_file(const collect::process_watch& image, const profi
   result.exe = collected.process.exe;
   result.lost_stacks = report::lost_stacks_text(collected, share_of_lost_stacks_worth_a_word);
   result.lacked_room = collected.profiler.losses.contains("segment_full");
+  for (const auto& error : collected.errors) result.errors += error.count;
   result.file = names_.name_for({.pid = result.pid,
                                  .program = result.program,
                                  .host = collected.process.host,
