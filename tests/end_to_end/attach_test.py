@@ -1,6 +1,7 @@
 """attach and detach: a program that runs already is profiled from then on, goes on as if nothing had been, and is left again
 by whoever asks; and what cannot be attached to is told from what can in one line."""
 
+import glob
 import json
 import os
 import signal
@@ -210,6 +211,8 @@ class Programs(Attached):
         tool.kill()
         self.finish(tool)
         self.allocate(process, 4)
+        again = ledger.execute([ledger.BIN, "attach", str(process.pid)], cwd=self.dir)
+        self.assertIn(b"heapledger detach %d ends that, and writes the profile\n" % process.pid, again.err)
         self.write("taken.hlp", "mine")
         refused = self.detach(process, "-o", "taken.hlp")
         self.assertEqual((refused.status, refused.err), (125, b"heapledger: taken.hlp: exists already; use -f to overwrite "
@@ -221,6 +224,25 @@ class Programs(Attached):
         self.assert_counted(8, "late.hlp")
         self.assert_nothing_stays(tool.pid)
         self.assert_goes_on(process, 8)
+
+    def test_who_would_watch_is_killed_before_it_began(self):
+        """The next one removes the directory that it left."""
+        stuck = self.start("cat", "/dev/zero")  # writes into a full pipe, where no thread is taken
+        tool = self.start(ledger.BIN, "attach", str(stuck.pid))
+        mark = None
+        while mark is None:
+            mark = next(iter(glob.glob(f"/dev/shm/heapledger-{os.getuid()}-{tool.pid}-*/**/attach", recursive=True)), None)
+        tool.kill()
+        tool.wait()
+        self.assertTrue(os.path.exists(mark), "the case at hand")
+        process = self.program()
+        for age, is_left in ((0, True), (3600, False)):
+            os.utime(mark, (os.path.getmtime(mark) - age,) * 2)
+            tool = self.attach(process, "-f")
+            self.detach(process)
+            self.finish(tool)
+            self.assertEqual(os.path.exists(mark), is_left, "one that is new may just be at its beginning")
+        self.assert_nothing_stays(tool.pid)
 
     def test_who_watches_is_killed_while_it_is_asked_to_end(self):
         """Who asked does it, then."""

@@ -29,6 +29,8 @@ class Clear(ledger.Case):
         self.run_fails(127, "no-such-program", says=["no-such-program"])
         self.run_fails(127, self.path("missing"), says=["missing"])
         self.run_fails(127, "no-such-program", says=["no-such-program"], env={"PATH": ""})
+        os.chmod(self.write("here", "#!/bin/sh\n"), 0o755)
+        self.run_fails(127, "here", says=["give its path, ./here"], cwd=self.dir)
 
     def test_not_executable(self):
         self.run_fails(126, self.write("plain", "text"), says=["plain"])
@@ -158,6 +160,21 @@ class Clear(ledger.Case):
             self.assertEqual((done.status, done.err), (0, b""), done)
             os.utime(self.path(name), (1, 1))
 
+    def test_report_of_what_is_no_profile(self):
+        """A folder, a program, a name that is not there: which profiles there are, and what to type."""
+        for name in ("old.hlp", "new.hlp"):
+            ledger.execute([ledger.BIN, "run", "-q", "-o", self.path(name), "--", "true"])
+        os.utime(self.path("old.hlp"), (1, 1))
+        for command in (("report",), ("html",), ("leaks",), ("top",), ("export", "--format", "csv"), ("diff", "new.hlp")):
+            for name in (".", "newer.hlp"):
+                with self.subTest(command=command, name=name):
+                    self.fails(125, *command, name, says=["new.hlp"], cwd=self.dir)
+        if os.geteuid() != 0:  # whom nothing is kept from
+            os.chmod(self.path(), 0o300)
+            self.fails(125, "report", self.path(), says=["cannot be read"])
+            os.chmod(self.path(), 0o700)
+        self.fails(125, "report", ledger.program("nothing"), says=[f"heapledger run -- {ledger.program('nothing')} "])
+
     def test_environment_twin_that_is_wrong(self):
         environment = ledger.plain_environment({"HEAPLEDGER_STACKS": "nonsense"})
         done = ledger.execute([ledger.BIN, "run", "--", "true"], env=environment, pass_env=True, cwd=self.dir)
@@ -177,6 +194,19 @@ class Clear(ledger.Case):
         self.assertTrue(all(line.startswith("heapledger") for line in lines), lines)
         self.assertIn("x.hlp", lines[1])
         self.assertNotIn("\x1b", done.err.decode())
+
+    def test_lines_around_a_run_that_went_wrong(self):
+        """A signal, which the shell does not tell of here, and errors, which nobody else has seen."""
+        for mode, words in (("double_free", ["mistakes was killed by SIGABRT (Aborted)", "1 memory error in mistakes (pid"]),
+                            ("malloc_delete", ["1 memory error in mistakes (pid"]), ("clean", [])):
+            with self.subTest(mode=mode):
+                done = ledger.execute([ledger.BIN, "run", "-f", "-o", self.path("x.hlp"), "--", ledger.program("mistakes"), mode])
+                lines = [line for line in done.err.decode().splitlines() if line.startswith("heapledger: ")]
+                self.assertEqual(len(lines), 2 + len(words), lines)
+                for line, word in zip(lines[1:], words):
+                    self.assertIn(word, line)
+        done = ledger.execute([ledger.BIN, "run", "-f", "-o", self.path("x.hlp"), "--", "sh", "-c", "kill -INT $$"])
+        self.assertNotIn(b"killed", done.err)
 
     def test_only_some_programs(self):
         """The first line does not promise a profile of a program that --only leaves out; nor is one missing without a word."""

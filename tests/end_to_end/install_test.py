@@ -27,6 +27,11 @@ class Installed(ledger.Case):
         self.env = ledger.plain_environment({"HEAPLEDGER_OUTPUT": self.path("%e.%p.hlp")})
         self.probe = os.path.join(self.prefix, "lib", "heapledger", "libheapledger.so")
 
+    def test_completion(self):
+        """Under the tool's name, by which bash-completion finds it."""
+        with open(os.path.join(self.prefix, "share", "bash-completion", "completions", "heapledger"), encoding="utf-8") as file:
+            self.assertIn("complete -F _heapledger heapledger", file.read())
+
     def test_cmake(self):
         build = self.path("build")
         run("cmake", "-G", "Ninja", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",

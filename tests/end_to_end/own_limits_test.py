@@ -46,6 +46,10 @@ class OwnLimits(ledger.Case):
         self.assertIn(f"heapledger: not counted: {os.path.realpath(program)} ({why})\n", done.err.decode())
         profiled = ledger.Profiled(done, self.dir)
         self.assertEqual(len(profiled.files), 1, done)
+        reasons = {"ulimit -v": "address-space", "ulimit -f": "file-size", "ulimit -n": "descriptors"}
+        reason, = (reasons[limit] for limit in reasons if limit in why)
+        self.assertEqual([(one["path"], one["reason"]) for one in profiled.report.get("uncounted", [])],
+                         [(os.path.realpath(program), reason)])
         os.remove(profiled.files[0])
 
     def test_shells(self):

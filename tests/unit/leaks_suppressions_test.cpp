@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "report_sample.hpp"
+#include "tool/analyse/frames.hpp"
 #include "tool/leaks/stack_choice.hpp"
 #include "tool/leaks/suppressions.hpp"
 #include "tool/profile/error.hpp"
@@ -93,6 +94,21 @@ TEST(stack_choice, finds_functions_files_and_modules) {
   EXPECT_EQ(with({"libplugin", "src/*.cpp"}), (std::vector<bool>{true, true, false}));
   EXPECT_EQ(with({"main"}), (std::vector<bool>{true, true, false}));
   EXPECT_EQ(with({}), (std::vector<bool>{false, false, false}));
+}
+
+TEST(stack_choice, finds_what_has_no_name_by_what_a_report_shows) {
+  sample::profile_builder builder;
+  builder.stack({{"malloc", "", 0, "/lib/libc.so.6"}, {"", "", 0, "/lib/libplugin.so"}}, {});
+  builder.stack({{"malloc", "", 0, "/lib/libc.so.6"}, {"main", "main.cpp", 9}}, {});
+  const profile p = builder.build();
+  const auto& place = p.locations[p.nodes[p.nodes[p.stacks[0].node].parent].location];
+  const auto shown = analyse::address_name(p, place);
+  EXPECT_TRUE(shown.starts_with("libplugin.so+0x")) << shown;
+  for (const auto& pattern : {shown, "^" + shown + "$"}) {
+    EXPECT_EQ(stacks_with(p, std::vector{pattern}), (std::vector<bool>{true, false})) << pattern;
+    EXPECT_TRUE(suppressions::parse("leak:" + pattern, "s").matches(p, p.stacks[0].node)) << pattern;
+    EXPECT_FALSE(suppressions::parse("leak:" + pattern, "s").matches(p, p.stacks[1].node)) << pattern;
+  }
 }
 
 }  // namespace

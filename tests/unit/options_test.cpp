@@ -285,6 +285,7 @@ TEST(html_options, name_the_page) {
   EXPECT_TRUE(full.force);
   EXPECT_EQ(full.debug.folders, (std::vector<std::string>{"/usr", "/tmp"}));
   EXPECT_SAYS(refusal({"html"}), "which profile?");
+  EXPECT_SAYS(refusal({"html", "--diff", "a.hlp"}), "which two? Type: heapledger html --diff OLD NEW");
   EXPECT_SAYS(refusal({"html", "--ouput", "b", "a"}), "did you mean --output?");
 }
 
@@ -309,6 +310,11 @@ TEST(commands, words_of_other_profilers_get_ours) {
   EXPECT_SAYS(refusal({"--leak-check=full", "ls"}), "type: heapledger run --leaks -- PROGRAM");
   EXPECT_SAYS(refusal({"--tool=massif", "ls"}), "type: heapledger run -- PROGRAM");
   EXPECT_SAYS(refusal({"jeprof", "a.hlp"}), "type: heapledger report PROFILE");
+  EXPECT_SAYS(refusal({"report", "-o", "a.txt", "a.hlp"}), "type: heapledger report PROFILE >FILE");
+  EXPECT_SAYS(refusal({"export", "--pprof", "a.hlp"}), "type: heapledger export --format pprof PROFILE");
+  EXPECT_SAYS(refusal({"export", "--format", "json", "a.hlp"}), "json is no format; type: heapledger report --json");
+  EXPECT_SAYS(refusal({"-o", "a.hlp", "ls"}), "options stand behind a command: heapledger run [options] -- PROGRAM");
+  EXPECT_SAYS(refusal({"run", "--interval", "1s", "ls"}), "'1s' is not a whole number of milliseconds from 0");
   EXPECT_SAYS(refusal({"report", "-f", "a.hlp"}), "type: heapledger report PROFILE");
   EXPECT_SAYS(refusal({"report", "--print-leaks=1", "a.hlp"}), "type: heapledger report --by live PROFILE");
 }
@@ -402,6 +408,9 @@ TEST(commands, help_and_version_are_answers) {
     EXPECT_EQ(text->exit_status, 0);
     EXPECT_FALSE(text->text.empty());
   }
+  const auto help = std::get<spoken>(parsed({"run", "--help"})).text;
+  EXPECT_EQ(std::get<spoken>(parsed({"help", "run"})).text, help);
+  EXPECT_EQ(std::get<spoken>(parsed({"--help", "run"})).text, help);
   const invocation alone = parsed({});
   EXPECT_EQ(std::get<spoken>(alone).exit_status, exit_usage);
   for (const char* command : {"run", "report", "doctor"}) EXPECT_SAYS(std::get<spoken>(alone).text, command);
@@ -409,7 +418,7 @@ TEST(commands, help_and_version_are_answers) {
 
 TEST(commands, help_fits_the_width) {
   ::unsetenv("COLUMNS");
-  for (const char* columns : {"", "50", "80", "400"}) {
+  for (const char* columns : {"", "40", "50", "80", "400"}) {
     if (*columns != 0) ::setenv("COLUMNS", columns, 1);
     const std::size_t width = *columns == 0 ? 80 : static_cast<std::size_t>(std::stoi(columns));
     std::vector<words> commands_of_all = {{"--help"}};
@@ -422,6 +431,9 @@ TEST(commands, help_fits_the_width) {
       }
     }
   }
+  ::setenv("COLUMNS", "40", 1);
+  EXPECT_SAYS(std::get<spoken>(parsed({"--help"})).text,
+              "\n  mark PID NAME\n      name this moment of a running\n      program\n");
   ::unsetenv("COLUMNS");
   EXPECT_SAYS(std::get<spoken>(parsed({"run", "--help"})).text, "\n  -o, --output FILE           the profile's name");
 }
@@ -450,7 +462,7 @@ TEST(export_options, the_format_is_asked_for_and_checked) {
   EXPECT_TRUE(options->force);
   EXPECT_EQ(options->file, "a.hlp");
   EXPECT_SAYS(refusal({"export", "a.hlp"}), "add --format pprof, heaptrack");
-  EXPECT_SAYS(refusal({"export", "--format", "svg", "a.hlp"}), "'svg' is none of pprof");
+  EXPECT_SAYS(refusal({"export", "--format", "xlsx", "a.hlp"}), "'xlsx' is none of pprof");
   EXPECT_SAYS(refusal({"export", "--format", "massif", "--by", "live", "a.hlp"}), "--by says nothing for massif");
   EXPECT_SAYS(refusal({"export", "--format", "folded", "--by", "size", "a.hlp"}), "'size' is none of");
   EXPECT_SAYS(refusal({"export", "--format", "folded"}), "which profile?");

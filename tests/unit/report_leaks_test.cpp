@@ -155,6 +155,9 @@ TEST(report_leaks, a_watch_that_told_nothing_is_said_to_be) {
   const auto text = leaks_text(p, {}, {});
   EXPECT_NE(text.find("too short to tell"), std::string::npos) << text;
   EXPECT_NE(text.find("No leak found, for nothing was watched"), std::string::npos) << text;
+  leaks_text_options of_file;
+  of_file.file = "a.hlp";
+  EXPECT_NE(leaks_text(p, {}, of_file).find("heapledger report --by live a.hlp"), std::string::npos);
 }
 
 TEST(report_leaks, says_how_to_have_a_watch_where_there_was_none) {

@@ -248,6 +248,14 @@ TEST(report_text, what_grew_in_a_window_is_not_hidden_by_what_shrank) {
 TEST(report_text, a_window_in_which_nothing_grew_says_so) {
   const std::string text = utc_report(window_of(booked(0, 0, 1, 2048, 0), {}, {}), plain());
   EXPECT_NE(text.find("What grew: nothing (2.0 KiB shrank)"), std::string::npos) << text;
+  EXPECT_NE(text.find("  shrank by      2.0 KiB in 1 block\n"), std::string::npos) << text;
+}
+
+TEST(report_text, bytes_and_blocks_of_a_window_may_go_different_ways) {
+  const auto more_blocks = utc_report(window_of(booked(3, 300, 1, 2348, 0), {}, {}), plain());
+  EXPECT_NE(more_blocks.find("  changed by     -2.0 KiB in +2 blocks\n"), std::string::npos) << more_blocks;
+  const auto fewer_blocks = utc_report(window_of(booked(1, 2348, 3, 300, 0), {}, {}), plain());
+  EXPECT_NE(fewer_blocks.find("  changed by     +2.0 KiB in -2 blocks\n"), std::string::npos) << fewer_blocks;
 }
 
 TEST(report_text, fewer_and_larger_blocks_have_no_average) {

@@ -76,6 +76,7 @@ TEST(run_leaks, a_run_that_was_too_short_to_tell_does_not_look_like_no_leak) {
   EXPECT_TRUE(run.said.starts_with("heapledger: no leak found, but nothing was watched: too short to tell. "))
       << run.said;
   EXPECT_NE(run.said.find("--leaks-suspicious"), std::string::npos) << run.said;
+  EXPECT_TRUE(run.said.ends_with("; what was never freed: heapledger report --by live a.hlp\n")) << run.said;
   ASSERT_TRUE(run.found.has_value());
   EXPECT_FALSE(untold_because(*run.found).empty());
   EXPECT_EQ(run_that_leaves(1000, gate, 3).status, 3) << "the program's own status says more";
@@ -88,6 +89,19 @@ TEST(run_leaks, a_short_run_that_left_nothing_that_can_be_a_leak_is_no_error) {
   const auto run = run_that_leaves(2, gate);
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.said, "heapledger: no leak found; what was watched: heapledger leaks a.hlp\n");
+}
+
+TEST(run_leaks, places_that_may_leak_are_mentioned_where_none_does) {
+  run_leak_watch watch({}, true);
+  profile p;
+  p.leaks.emplace().watched = 3;
+  watch.read({.file = "first.hlp", .program = "a", .exe = {}}, p);
+  p.leaks->entries = {{.verdict = "suspect", .bytes = 100}, {.verdict = "suspect", .bytes = -100}};
+  watch.read({.file = "second.hlp", .program = "a", .exe = {}}, p);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(watch.finish(false, 0), 0);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "heapledger: no leak found; 1 place that grows is not decided yet; see: heapledger leaks second.hlp\n");
 }
 
 TEST(run_leaks, what_was_freed_at_the_end_is_mentioned_where_it_is_more_than_the_leaks) {

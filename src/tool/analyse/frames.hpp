@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,9 @@ inline std::uint32_t line_number(const profile& p, const frame_ref& frame) {
 inline std::uint32_t module_index(const profile& p, const frame_ref& frame) {
   return p.locations[frame.location].module;
 }
+
+// What a frame without a function is called: MODULE+0x12.
+std::string address_name(const profile& p, const location& place);
 
 // Calls visit(frame) for every frame until it returns false.
 template <class Visit>

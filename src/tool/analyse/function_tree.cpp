@@ -21,13 +21,6 @@
 namespace heapledger::analyse {
 namespace {
 
-std::string address_name(const profile& p, const location& place) {
-  if (place.module == none) return fmt::format("0x{:x}", place.address);
-  const std::string& path = p.modules[place.module].path;
-  const std::size_t slash = path.rfind('/');
-  return fmt::format("{}+0x{:x}", path.substr(slash == std::string::npos ? 0 : slash + 1), place.address);
-}
-
 class tree_builder {
  public:
   explicit tree_builder(const profile& p)

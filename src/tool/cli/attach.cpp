@@ -70,6 +70,7 @@ class attached {
                         "run heapledger inside that container");
     }
     const attach_mark mark(directory.path());
+    remove_abandoned_sessions(directory.path());
     profile_writer writer(names_, process_.pid);
     writer.complete_by([&](const auto& image, profile& of) { leak_watch_.complete(image, of); });
     writer.read_by([&](const auto& written, const profile& of) { leak_watch_.read(written, of); });
@@ -140,6 +141,7 @@ class attached {
     for (const auto& written : writer.written()) mark.say("wrote " + seen_from_anywhere(written.file));
     for (const auto& failed : writer.failed()) mark.say(failed.why);
     if (!options_.quiet) {
+      say_errors(writer.written());
       say_own_allocators(writer.written(), {});
       say_uncounted(writer.limited().programs);
       say_lost_stacks(writer.written(), directory.path());

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <exception>
 
+#include "tool/cli/attach_mark.hpp"
 #include "tool/cli/run_messages.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/programs.hpp"
@@ -61,8 +62,13 @@ void refuse_program_of_ours(pid_t pid) {
   if (!program) return;
   const collect::segment_file segment(program->segment, collect::links::refused);
   if (segment.header().state == wire::lifecycle::detached) return;
-  throw input_error(fmt::format("process {}", pid), "it is under heapledger already",
-                    fmt::format("heapledger top {0}, or heapledger leaks {0}", pid));
+  const auto directory = program->segment.substr(0, program->segment.rfind('/'));
+  const bool was_attached = find_watcher(directory).state != attach_watcher::never;
+  throw input_error(
+      fmt::format("process {}", pid), "it is under heapledger already",
+      was_attached
+          ? fmt::format("heapledger top {0} shows it; heapledger detach {0} ends that, and writes the profile", pid)
+          : fmt::format("heapledger top {0}, or heapledger leaks {0}", pid));
 }
 
 std::string refusal_of(std::int32_t result, std::string_view limits) {

@@ -1,13 +1,17 @@
 #include "tool/cli/attach_mark.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "tool/collect/process_watch.hpp"
 #include "tool/profile/error.hpp"
@@ -15,13 +19,33 @@
 namespace heapledger::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t most_words = 1 << 16;
+constexpr std::chrono::minutes longest_begin(
+    1);  // and the thread that was to load the probe has done so, or never will
 
 std::string mark_of(const std::string& directory) {
   return directory + "/attach";
 }
 std::string wish_of(const std::string& directory) {
   return directory + "/detach";
+}
+
+// Root's sessions have one around them.
+fs::path outermost(const fs::path& directory) {
+  const auto around = directory.parent_path();
+  return around.filename().string().starts_with("heapledger-") ? around : directory;
+}
+
+bool is_abandoned(const std::string& directory) {
+  std::error_code unknown;
+  const auto begun = fs::last_write_time(mark_of(directory), unknown);
+  if (unknown || fs::file_time_type::clock::now() - begun < longest_begin) return false;
+  const fs::directory_iterator files(directory, unknown);
+  const auto is_other = [](const auto& file) { return file.path().filename() != "attach"; };
+  return !unknown && std::none_of(begin(files), end(files), is_other) &&
+         find_watcher(directory).state == attach_watcher::gone;
 }
 
 }  // namespace
@@ -67,11 +91,23 @@ void remove_session(const std::string& directory) {
   ::unlink(mark_of(directory).c_str());
   ::unlink(wish_of(directory).c_str());
   std::error_code unreadable;
-  for (const auto& each : std::filesystem::directory_iterator(directory, unreadable))
+  for (const auto& each : fs::directory_iterator(directory, unreadable))
     if (collect::parse_segment_name(each.path().filename().string())) ::unlink(each.path().c_str());
   if (::rmdir(directory.c_str()) != 0) return;
-  const auto outer = directory.substr(0, directory.rfind('/'));  // root's sessions have one around it
-  if (outer.substr(outer.rfind('/') + 1).starts_with("heapledger-")) ::rmdir(outer.c_str());
+  if (const auto around = outermost(directory); around != directory) ::rmdir(around.c_str());
+}
+
+void remove_abandoned_sessions(const std::string& directory) {
+  const auto ours = fmt::format("heapledger-{}-", ::getuid());
+  std::error_code unreadable;
+  std::vector<std::string> abandoned;
+  for (const auto& session : fs::directory_iterator(outermost(directory).parent_path(), unreadable)) {
+    if (!session.path().filename().string().starts_with(ours) || session.is_symlink(unreadable)) continue;
+    if (is_abandoned(session.path())) abandoned.push_back(session.path());
+    for (const auto& inner : fs::directory_iterator(session, unreadable))
+      if (is_abandoned(inner.path())) abandoned.push_back(inner.path());
+  }
+  std::for_each(abandoned.begin(), abandoned.end(), remove_session);
 }
 
 }  // namespace heapledger::cli

@@ -35,4 +35,7 @@ std::string ask_to_end(const std::string& directory, const found_watcher& watche
 // are still there are of a child that began when those of the others were written.
 void remove_session(const std::string& directory);
 
+// Those beside this one whose `attach` was killed before it began: nothing is in them, and nobody else knows of them.
+void remove_abandoned_sessions(const std::string& directory);
+
 }  // namespace heapledger::cli

@@ -16,7 +16,9 @@
 #include <fstream>
 
 #include "tool/collect/environment.hpp"
+#include "tool/collect/left_sessions.hpp"
 #include "tool/collect/program_check.hpp"
+#include "tool/collect/programs.hpp"
 #include "tool/profile/error.hpp"
 #include "tool/report/units.hpp"
 
@@ -66,6 +68,27 @@ diagnosis examine_shared_memory() {
                         bytes_text(free_bytes))};
   }
   return {health::good, path, fmt::format("writable, {} free", bytes_text(free_bytes))};
+}
+
+// They take memory until somebody removes them.
+void examine_left_sessions(std::vector<diagnosis>& findings) {
+  std::vector<std::string> segments;
+  for (const auto& program : collect::find_programs()) segments.push_back(program.segment);
+  const auto left = collect::left_sessions("/dev/shm", segments);
+  if (left.empty()) return;
+  constexpr std::size_t most_named = 3;
+  std::uint64_t bytes = 0;
+  std::string names;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    bytes += left[i].bytes;
+    if (i < most_named) names += " " + left[i].path;
+  }
+  if (left.size() > most_named) names += fmt::format(" (and {} more)", left.size() - most_named);
+  findings.push_back(
+      {health::note, "sessions",
+       fmt::format("{} left behind by what was killed, {} of memory; `heapledger report` reads each file "
+                   "in them, and this removes them: rm -r{}",
+                   report::counted(left.size(), "is", "are"), bytes_text(bytes), names)});
 }
 
 diagnosis examine_limit(int resource, const char* subject, const char* unset, const char* consequence) {
@@ -154,17 +177,20 @@ diagnosis examine_debug_files() {
 }  // namespace
 
 std::vector<diagnosis> examine_machine() {
-  return {examine_system(),
-          examine_probe(),
-          examine_shared_memory(),
-          examine_limit(RLIMIT_AS, "ulimit -v", "unlimited",
-                        "the probe's tables count too; raise it (ulimit -v unlimited) if memory runs out"),
-          examine_limit(RLIMIT_FSIZE, "ulimit -f", "unlimited",
-                        "a table that cannot grow loses events; raise it (ulimit -f unlimited)"),
-          examine_overcommit(),
-          examine_preload(),
-          examine_ptrace(),
-          examine_debug_files()};
+  std::vector<diagnosis> findings = {
+      examine_system(),
+      examine_probe(),
+      examine_shared_memory(),
+      examine_limit(RLIMIT_AS, "ulimit -v", "unlimited",
+                    "the probe's tables count too; raise it (ulimit -v unlimited) if memory runs out"),
+      examine_limit(RLIMIT_FSIZE, "ulimit -f", "unlimited",
+                    "a table that cannot grow loses events; raise it (ulimit -f unlimited)"),
+      examine_overcommit(),
+      examine_preload(),
+      examine_ptrace(),
+      examine_debug_files()};
+  examine_left_sessions(findings);
+  return findings;
 }
 
 std::vector<diagnosis> examine_program(const std::string& program) {

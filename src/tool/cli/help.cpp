@@ -14,9 +14,9 @@ const std::vector<command_entry>& commands() {
   static const std::vector<command_entry> entries = {
       {"run", "[options] [--] PROGRAM [ARG...]", "profile a program, and what it forks or executes"},
       {"attach", "[options] PID", "profile a program that is already running, from now on"},
-      {"detach", "PID", "let go of it: it runs on, and the profile is written"},
+      {"detach", "PID", "let go of a program that was attached to: it runs on, and the profile is written"},
       {"report", "[options] PROFILE | PID", "show a profile, or a running program's; --json for programs"},
-      {"html", "[options] PROFILE | PID", "the same as one page for a browser"},
+      {"html", "[options] PROFILE | PID", "a profile, or a running program's, as one page for a browser"},
       {"top", "[options] [PID | PROFILE]", "live view of a running program"},
       {"diff", "[options] OLD NEW", "what changed; exit 1 when worse than --fail-above"},
       {"leaks", "[options] PROFILE | PID", "what leaks: in a profile, or in a running program, which is watched"},
@@ -24,7 +24,7 @@ const std::vector<command_entry>& commands() {
       {"mark", "PID NAME", "name this moment of a running program"},
       {"snapshot", "PID [NAME]", "keep what every stack holds now, to compare"},
       {"start", "PID", "watch a program for leaks from this moment on"},
-      {"stop", "PID", "end that watch; what it found is kept"},
+      {"stop", "PID", "end a watch for leaks; what it found is kept"},
       {"ps", "[--json]", "programs under heapledger on this machine"},
       {"doctor", "[PROGRAM]", "what this machine allows, and what to do about it"},
   };

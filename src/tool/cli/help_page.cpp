@@ -27,9 +27,11 @@ std::string label_of(const CLI::Option& option) {
 std::string help_entry(std::string_view label, std::string_view words, std::size_t column, std::size_t width) {
   std::string text;
   report::page page(text, {.width = width, .colour = false, .unicode = false});
-  if (!label.empty() && report::columns(label) + 2 > column) {
+  constexpr std::size_t narrowest_words = 30, below = 6;
+  const bool is_narrow = column + narrowest_words > width;
+  if (!label.empty() && (is_narrow || report::columns(label) + 2 > column)) {
     page.line(label);
-    page.paragraph(words, column);
+    page.paragraph(words, is_narrow ? below : column);
   } else {
     page.entry(report::padded(label, column), words);
   }

@@ -103,6 +103,10 @@ shown_leaks without_suppressed(const profile& p, const std::vector<leaks::suppre
     }
     result.entries.push_back(entry);
     if (leaks::was_freed_at_end(entry)) result.freed_bytes = saturating_sum(result.freed_bytes, entry.bytes);
+    if (entry.verdict == "suspect" && entry.bytes > 0) {
+      ++result.undecided;
+      result.undecided_bytes = saturating_sum(result.undecided_bytes, entry.bytes);
+    }
     if (entry.verdict != "leak") continue;
     ++result.leaks;
     result.leaked_bytes = saturating_sum(result.leaked_bytes, entry.bytes);

@@ -37,6 +37,8 @@ struct shown_leaks {
   std::size_t leaks = 0;  // of the entries
   std::int64_t leaked_bytes = 0;
   std::int64_t freed_bytes = 0;  // that grew untouched, until the program freed them to end
+  std::size_t undecided = 0;     // that grow, and may leak
+  std::int64_t undecided_bytes = 0;
 };
 
 // Suppressions are about leaks and suspects alike.

@@ -11,6 +11,7 @@
 
 #include "tool/analyse/snapshots.hpp"
 #include "tool/cli/find_symbols.hpp"
+#include "tool/cli/profiles_in.hpp"
 #include "tool/cli/which_program.hpp"
 #include "tool/collect/running_profile.hpp"
 #include "tool/collect/segment.hpp"
@@ -35,6 +36,7 @@ bool is_segment(const std::string& path) {
 
 profile load_file(const std::string& path, const debug_options& debug) {
   const auto running = names_process(path) ? which_program(path) : collect::running_program{};
+  if (running.pid == 0) refuse_path_of_no_profile(path);
   const bool is_of_here = running.pid != 0 || is_segment(path);
   profile loaded = running.pid != 0 ? collect::profile_of(running)
                    : is_of_here     ? collect::collect_segment(path)

@@ -21,7 +21,7 @@ using words = std::vector<std::string>;
 // Who leaves the command out means a profile or a program.
 std::string what_to_type(const std::string& word) {
   const std::string all = "heapledger --help lists what there is";
-  if (word.starts_with("-")) return all;
+  if (word.starts_with("-")) return all + "; options stand behind a command: heapledger run [options] -- PROGRAM";
   const auto dot = word.find(".hlp");
   return all +
          (dot == std::string::npos ? "; to profile a program: heapledger run -- "
@@ -52,7 +52,7 @@ invocation parse(std::span<const std::string> given_words, const environment_loo
   const words help_option = {"--help"};
   if (name == "--version" || name == "-V") return spoken{version_text(), 0};
   if (name == "--help" || name == "-h" || name == "help") {
-    if (rest.empty() || name != "help") return spoken{overview_help(), 0};
+    if (rest.empty()) return spoken{overview_help(), 0};
     name = rest[0];
     rest = help_option;
   }

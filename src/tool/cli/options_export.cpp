@@ -5,19 +5,23 @@
 
 #include "tool/cli/command_line.hpp"
 #include "tool/cli/options_of.hpp"
+#include "tool/cli/peers_words.hpp"
 #include "tool/cli/values.hpp"
 #include "tool/export/format.hpp"
 
 namespace heapledger::cli {
 namespace {
 
-// `export pprof FILE`, `export -f pprof FILE`: the format would be taken for the profile's name.
+// `export pprof FILE`, `export -f pprof FILE`, `export --pprof FILE`: the format would be taken for the profile's name,
+// or an option.
 void refuse_bare_format(std::span<const std::string> given_words) {
   const auto names_option = [](const std::string& word) { return word.starts_with("--format"); };
   if (std::any_of(given_words.begin(), given_words.end(), names_option)) return;
-  for (const std::string& word : given_words)
-    if (exports::find_format(word) != nullptr)
-      throw usage_error(fmt::format("'{0}' is a format; type: heapledger export --format {0} PROFILE", word));
+  for (const std::string& word : given_words) {
+    const auto name = word.starts_with("--") ? word.substr(2) : word;
+    if (exports::find_format(name) != nullptr)
+      throw usage_error(fmt::format("'{0}' is a format; type: heapledger export --format {0} PROFILE", name));
+  }
 }
 
 }  // namespace
@@ -43,6 +47,8 @@ export_options parse_export(std::span<const std::string> given_words) {
   if (app.count("--format") == 0) {
     throw usage_error("which format? add --format pprof, heaptrack, speedscope, folded, massif, dhat, csv or hlp");
   }
+  if (const auto typed = peers_word("export", options.format); !typed.empty())
+    throw usage_error(fmt::format("{} is no format; type: {}", options.format, typed));
   choice_value("--format", options.format,
                {"pprof", "heaptrack", "speedscope", "folded", "massif", "dhat", "csv", "hlp"});
   if (app.count("--by") != 0) {

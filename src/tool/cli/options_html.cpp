@@ -24,7 +24,9 @@ html_options parse_html(std::span<const std::string> given_words) {
     throw usage_error(
         "a page is of one profile; of what changed: heapledger html --diff OLD NEW; a table of several: heapledger "
         "report FILE...");
-  if (options.file.empty()) throw usage_error("which profile? Type: heapledger html PROFILE");
+  if (options.file.empty())
+    throw usage_error(options.before.empty() ? "which profile? Type: heapledger html PROFILE"
+                                             : "which two? Type: heapledger html --diff OLD NEW");
   return options;
 }
 

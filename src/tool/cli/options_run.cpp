@@ -56,8 +56,8 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
   twins.add_flag("-f,--force", "overwrite an existing file",
                  [&](auto source, const std::string& text) { options.force = given(source, text); });
   twins.add("--stacks", "KIND",
-            "dwarf (exact), jit (dwarf, and frame pointers where code has no unwind tables), fp (frame pointers), off "
-            "(dwarf)",
+            "dwarf (exact), jit (dwarf, and frame pointers where code has no unwind tables), fp (frame pointers) or "
+            "off (totals only); dwarf if not given",
             [&](auto source, const std::string& text) {
               options.stacks = choice_value(source, text, {"dwarf", "jit", "fp", "off"});
             });
@@ -65,7 +65,7 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
             [&](auto source, const std::string& text) { options.depth = number_value(source, text, 0, UINT32_MAX); });
   twins.add("--interval", "MS", "time between points of the timeline; 0 takes none (100)",
             [&](auto source, const std::string& text) {
-              options.interval_ms = number_value(source, text, 0, longest_interval_ms);
+              options.interval_ms = number_value(source, text, 0, longest_interval_ms, "milliseconds");
             });
   twins.add_flag("--no-follow", "leave forked and executed children alone",
                  [&](auto source, const std::string& text) { options.follow = !given(source, text); });
@@ -92,7 +92,7 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
             "a snapshot whenever so many more bytes are live than at the last one, from 1 MiB on (none)",
             [&](auto source, const std::string& text) {
               const auto digits = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
-              options.snapshot_growth_percent = number_value(source, digits, 10, 10'000);
+              options.snapshot_growth_percent = number_value(source, digits, 10, 10'000, "percent");
             });
   twins.add_flag("-q,--quiet", "say nothing",
                  [&](auto source, const std::string& text) { options.quiet = given(source, text); });

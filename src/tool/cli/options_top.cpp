@@ -30,7 +30,8 @@ top_options parse_top(std::span<const std::string> given_words) {
   app.add_flag("--text", options.text, "text for each sample on a terminal, too");
   line.parse({given_words.begin(), given_words.end()});
   if (options.json && options.text) throw usage_error("--json and --text: one of the two");
-  if (app.count("--interval") != 0) options.interval_ms = number_value("--interval", interval, 10, 3'600'000);
+  if (app.count("--interval") != 0)
+    options.interval_ms = number_value("--interval", interval, 10, 3'600'000, "milliseconds");
   if (app.count("--count") != 0) options.count = number_value("--count", count, 1, UINT32_MAX);
   if (app.count("--top") != 0) options.top = number_value("--top", rows, 1, 1'000'000);
   if (app.count("--by") != 0) choice_value("--by", options.by, {"live", "growth", "churn", "peak", "leaks"});

@@ -11,7 +11,7 @@
 #include "tool/cli/answer.hpp"
 #include "tool/cli/commands.hpp"
 #include "tool/cli/load.hpp"
-#include "tool/cli/newest_profile.hpp"
+#include "tool/cli/profiles_in.hpp"
 #include "tool/cli/run_finish.hpp"
 #include "tool/cli/run_messages.hpp"
 #include "tool/cli/values.hpp"
@@ -115,10 +115,10 @@ std::vector<bool> either(std::vector<bool> left, const std::vector<bool>& right)
 }
 
 int ask_which() {
-  const auto newest = newest_profile(".");
-  const std::string file = newest ? shell_file(*newest) : "FILE.hlp";
+  const auto names = profiles_in(".");
+  const std::string file = names.empty() ? "FILE.hlp" : shell_file(names[0]);
   fmt::print(stderr, "heapledger report: which profile? {}; type: heapledger report {}\n",
-             newest ? fmt::format("The newest here is {}", printable(*newest)) : "There is none in this folder", file);
+             names.empty() ? "There is none in this folder" : "The newest here is " + printable(names[0]), file);
   return exit_usage;
 }
 

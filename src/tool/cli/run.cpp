@@ -107,6 +107,8 @@ int finish(const run_options& options, collect::session_directory& directory, co
   if (!options.quiet) {
     if (options.verbose > 0 && writer.left_out() != 0)
       say(fmt::format("left out {} short lives of children between fork and exec", writer.left_out()));
+    if (!writer.written().empty()) say_ending(options.command[0], wait_status);
+    say_errors(writer.written());
     say_own_allocators(writer.written(), real_path(check_program(options.command[0]).path));
     say_uncounted(writer.uncounted(), options.only);
     say_uncounted(writer.limited().programs);

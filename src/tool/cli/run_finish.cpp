@@ -79,6 +79,7 @@ void profile_writer::take(batch& to, const collect::process_watch& image) {
     if (collected) collect::add_uncounted(collected->uncounted, uncounted_);
     if (collected && is_worth_a_file(image, *collected)) {
       counted_.insert(image.pid());
+      if (is_root(image)) collect::add_uncounted(limited_.programs, collected->uncounted);
       if (complete_) complete_(image, *collected);
       to.size += collected->nodes.size() + collected->stacks.size() + collected->locations.size();
       to.profiles.push_back(std::move(*collected));
@@ -125,6 +126,7 @@ void profile_writer::write_file(const collect::process_watch& image, const profi
   result.exe = collected.process.exe;
   result.lost_stacks = report::lost_stacks_text(collected, share_of_lost_stacks_worth_a_word);
   result.lacked_room = collected.profiler.losses.contains("segment_full");
+  for (const auto& error : collected.errors) result.errors += error.count;
   result.file = names_.name_for({.pid = result.pid,
                                  .program = result.program,
                                  .host = collected.process.host,

@@ -34,6 +34,7 @@ struct written_profile {
   bool is_kept = true;            // not given to a device or pipe
   std::string lost_stacks = {};   // how much has none, and why; empty: all have
   bool lacked_room = false;       // of the file system, for its tables
+  std::uint64_t errors = 0;       // double frees and their like
 
   std::int64_t most_bytes() const { return saturating_sum(peak_bytes, mapped_bytes); }
 };

@@ -156,7 +156,8 @@ void run_leak_watch::read(const written_profile& written, const profile& of) {
   places_ += shown.leaks;
   bytes_ = saturating_sum(bytes_, shown.leaked_bytes);
   freed_bytes_ = saturating_sum(freed_bytes_, shown.freed_bytes);
-  const std::pair here{shown.leaked_bytes, shown.freed_bytes};
+  undecided_ += shown.undecided;
+  const std::tuple here{shown.leaked_bytes, shown.freed_bytes, shown.undecided_bytes};
   if (!file_.empty() && here <= most_bytes_) return;
   most_bytes_ = here;
   file_ = written.file;
@@ -168,17 +169,21 @@ int run_leak_watch::finish(bool quiet, int program_status) const {
   // A gate must not take it for no leak.
   const bool is_no_answer = is_untold && options_.error_exitcode != 0 && program_status == 0;
   if ((!quiet || is_no_answer) && !file_.empty()) {
-    const auto next = fmt::format("heapledger leaks {}", shell_file(file_));
-    const auto found = is_untold      ? "no leak found, but " + untold_because_
-                       : places_ == 0 ? "no leak found"
-                                      : fmt::format("{} of about {}", report::counted(places_, "leak", "leaks"),
-                                                    report::bytes_text(bytes_));
+    const auto found =
+        is_untold ? "no leak found, but " + untold_because_
+        : places_ != 0
+            ? fmt::format("{} of about {}", report::counted(places_, "leak", "leaks"), report::bytes_text(bytes_))
+        : undecided_ != 0 ? fmt::format("no leak found; {} not decided yet",
+                                        report::counted(undecided_, "place that grows is", "places that grow are"))
+                          : "no leak found";
     const auto freed = freed_bytes_ <= bytes_
                            ? std::string()
                            : fmt::format("; about {} grew untouched, and was freed when the program ended",
                                          report::bytes_text(freed_bytes_));
-    const char* where = !is_kept_ || is_untold ? "" : places_ == 0 ? "; what was watched: " : "; see: ";
-    say(found + freed + where + (is_kept_ && !is_untold ? next : ""));
+    const auto where = is_untold                         ? "; what was never freed: heapledger report --by live "
+                       : places_ == 0 && undecided_ == 0 ? "; what was watched: heapledger leaks "
+                                                         : "; see: heapledger leaks ";
+    say(found + freed + (is_kept_ ? where + shell_file(file_) : ""));
   }
   if (is_no_answer) return exit_failure;
   return places_ != 0 && options_.error_exitcode != 0 ? options_.error_exitcode : program_status;

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "tool/cli/commands.hpp"
 #include "tool/cli/leak_findings.hpp"
@@ -56,9 +56,11 @@ class run_leak_watch {
   std::string untold_because_;              // of one
   std::size_t places_ = 0;                  // that leak, of all profiles
   std::int64_t bytes_ = 0;
-  std::int64_t freed_bytes_ = 0;                        // at the end, of all profiles
-  std::pair<std::int64_t, std::int64_t> most_bytes_{};  // that leaked, that were freed at the end
-  std::string file_;                                    // the profile with the most of them
+  std::size_t undecided_ = 0;     // places
+  std::int64_t freed_bytes_ = 0;  // at the end, of all profiles
+  // That leaked, that were freed at the end, that are not decided yet.
+  std::tuple<std::int64_t, std::int64_t, std::int64_t> most_bytes_{};
+  std::string file_;  // the profile with the most of them
   bool is_kept_ = true;
 };
 

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iterator>
 #include <set>
 
 #include "tool/collect/program_check.hpp"
 #include "tool/profile/error.hpp"
+#include "tool/report/overview.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/uncounted_text.hpp"
 #include "tool/report/units.hpp"
@@ -119,6 +121,24 @@ void say_written(std::vector<written_profile> written) {
   const auto& program = written[0].program;
   if (std::any_of(written.begin(), written.end(), [&](const auto& one) { return one.program != program; }))
     say(fmt::format("of {} alone next time: heapledger run --only {} ...", program, shell_word(program)));
+}
+
+void say_errors(const std::vector<written_profile>& written) {
+  std::size_t said = 0;
+  for (const auto& profile : written)
+    if (profile.errors != 0 && profile.is_kept && ++said <= most_lines)
+      say(fmt::format("{} in {} (pid {}): the report begins with {}",
+                      report::counted(profile.errors, "memory error", "memory errors"), profile.program, profile.pid,
+                      profile.errors == 1 ? "it" : "them"));
+}
+
+void say_ending(const std::string& program, int wait_status) {
+  if (!WIFSIGNALED(wait_status)) return;
+  process_info process;
+  process.ended = ending::signaled;
+  process.signal = WTERMSIG(wait_status);
+  if (process.signal == SIGINT || process.signal == SIGPIPE) return;  // the user's doing, and of no interest
+  say(fmt::format("{} {}", program, report::ending_text(process)));
 }
 
 void say_own_allocators(const std::vector<written_profile>& written, const std::string& known) {

@@ -22,6 +22,10 @@ std::string shell_file(const std::string& name);  // that no command takes for a
 
 // One line per profile; when there are many, one for all, the biggest named.
 void say_written(std::vector<written_profile> written);
+// Of programs that misused their heap.
+void say_errors(const std::vector<written_profile>& written);
+// That a signal killed it, as a shell would say of a program that it started itself.
+void say_ending(const std::string& program, int wait_status);
 // Of programs other than `known`, whose path it is: those whose own allocations could not be seen.
 void say_own_allocators(const std::vector<written_profile>& written, const std::string& known);
 // Programs that ran without the probe; with `only`, those whose names match.

@@ -7,12 +7,14 @@
 
 namespace heapledger::cli {
 
-std::uint32_t number_value(std::string_view source, const std::string& text, std::uint32_t low, std::uint32_t high) {
+std::uint32_t number_value(std::string_view source, const std::string& text, std::uint32_t low, std::uint32_t high,
+                           std::string_view unit) {
   std::uint32_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc() && stop == end && value >= low && value <= high) return value;
-  throw usage_error(fmt::format("{}: '{}' is not a whole number from {} to {}", source, text, low, high));
+  throw usage_error(fmt::format("{}: '{}' is not a whole number{}{} from {} to {}", source, text,
+                                unit.empty() ? "" : " of ", unit, low, high));
 }
 
 double seconds_value(std::string_view source, const std::string& text, double low, double high) {

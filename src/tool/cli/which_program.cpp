@@ -32,14 +32,18 @@ bool names_process(const std::string& word) {
   return digits && ::access(word.c_str(), F_OK) != 0;
 }
 
+std::string words_of_running(const std::string& name) {
+  auto programs = collect::find_programs();
+  std::erase_if(programs, [&](const auto& program) { return program.exe.substr(program.exe.rfind('/') + 1) != name; });
+  return programs.empty() ? "" : "a running program is named by its pid: " + listed(programs);
+}
+
 void refuse_name_of_program(const std::string& word) {
   const bool looks_like_file = word.find_first_of("/@.") != std::string::npos;
   if (looks_like_file || ::access(word.c_str(), F_OK) == 0) return;
-  auto programs = collect::find_programs();
-  std::erase_if(programs, [&](const auto& program) { return program.exe.substr(program.exe.rfind('/') + 1) != word; });
+  const auto running = words_of_running(word);
   throw input_error(word, "there is no such file",
-                    programs.empty() ? "a running program is named by its pid: heapledger ps lists them"
-                                     : "a running program is named by its pid: " + listed(programs));
+                    running.empty() ? "a running program is named by its pid: heapledger ps lists them" : running);
 }
 
 collect::running_program which_program(const std::string& pid) {

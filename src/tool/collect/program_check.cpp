@@ -209,8 +209,11 @@ program_check check_program(const std::string& program) {
   program_check check;
   check.path = find_in_path(program);
   if (check.path.empty()) {
+    const auto here = "./" + program;
     add(check, obstacle::not_found, severity::fatal,
-        program.find('/') != std::string::npos ? "not found" : "not found in PATH; give its path, such as ./name");
+        program.find('/') != std::string::npos
+            ? "not found"
+            : "not found in PATH; give its path, " + (is_executable_file(here) ? here : "such as ./name"));
     return check;
   }
   check_file(check.path, script_nesting_limit, check);

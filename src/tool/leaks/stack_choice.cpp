@@ -31,9 +31,13 @@ std::vector<bool> stacks_with(const profile& p, std::span<const std::string> pat
              return pattern_matches(pattern, p.modules[place.module].path);
            });
   };
+  const auto at_address = [&](const location& place) {
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [&](const auto& pattern) { return pattern_matches_address(pattern, p, place); });
+  };
   std::vector<bool> locations(p.locations.size());
   for (std::size_t i = 0; i < p.locations.size(); ++i)
-    locations[i] = any_symbol(p.locations[i]) || in_module(p.locations[i]);
+    locations[i] = any_symbol(p.locations[i]) || in_module(p.locations[i]) || at_address(p.locations[i]);
 
   std::vector<bool> nodes(p.nodes.size());
   for (std::size_t i = 1; i < p.nodes.size(); ++i)

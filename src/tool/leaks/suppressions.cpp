@@ -66,6 +66,10 @@ bool pattern_matches_function(std::string_view pattern, std::string_view name) {
   return has_ends && pattern_matches(pattern, analyse::qualified_name(name));
 }
 
+bool pattern_matches_address(std::string_view pattern, const profile& p, const location& place) {
+  return pattern.find("+0x") != std::string_view::npos && pattern_matches(pattern, analyse::address_name(p, place));
+}
+
 suppressions suppressions::read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw input_error(path, std::strerror(errno), "--suppressions needs a file that can be read");
@@ -109,7 +113,8 @@ bool suppressions::matches(const profile& p, std::uint32_t node) const {
     const std::string_view path = module == none ? std::string_view() : std::string_view(p.modules[module].path);
     for (const auto& pattern : patterns_) {
       found = pattern_matches_function(pattern, analyse::function_name(p, frame)) ||
-              pattern_matches(pattern, analyse::file_name(p, frame)) || pattern_matches(pattern, path);
+              pattern_matches(pattern, analyse::file_name(p, frame)) || pattern_matches(pattern, path) ||
+              pattern_matches_address(pattern, p, p.locations[frame.location]);
       if (found) return false;
     }
     return true;

@@ -5,7 +5,8 @@
 //
 // A pattern is looked for in the function, the file and the module of every frame of a leak's stack. `*` stands for any
 // text, `^` at its beginning and `$` at its end for the ends of the name; without them it may be any part of it. The
-// ends of a function's name are those of the whole, or of what a report shows: without return type and parameters.
+// ends of a function's name are those of the whole, or of what a report shows: without return type and parameters. A
+// function without a name is found by what a report shows in its place, MODULE+0x12.
 #pragma once
 
 #include <string>
@@ -18,6 +19,7 @@ namespace heapledger::leaks {
 
 bool pattern_matches(std::string_view pattern, std::string_view name);
 bool pattern_matches_function(std::string_view pattern, std::string_view name);
+bool pattern_matches_address(std::string_view pattern, const profile& p, const location& place);
 
 class suppressions {
  public:

@@ -182,6 +182,13 @@ std::optional<profile> with_pool_places(const profile& p, std::span<const leak_e
   return result;
 }
 
+void write_next(page& page, const leaks_text_options& options) {
+  if (options.file.empty()) return;
+  page.heading("Next");
+  page.command(fmt::format("heapledger report --by live {}", terminal_text(shell_file(options.file))));
+  page.line("      all that was never freed, leak or not", tone::faint);
+}
+
 }  // namespace
 
 std::string leaks_text(const profile& given, std::span<const leak_entry> entries, const leaks_text_options& options) {
@@ -197,11 +204,7 @@ std::string leaks_text(const profile& given, std::span<const leak_entry> entries
         "To have one in the profile: heapledger run --leaks -- PROGRAM, or, while heapledger run is there, heapledger "
         "start PID.",
         0);
-    if (!options.file.empty()) {
-      page.heading("Next");
-      page.command(fmt::format("heapledger report --by live {}", terminal_text(shell_file(options.file))));
-      page.line("      all that was never freed, leak or not", tone::faint);
-    }
+    write_next(page, options);
     return out;
   }
   analyse::machinery machinery(p);
@@ -223,10 +226,7 @@ std::string leaks_text(const profile& given, std::span<const leak_entry> entries
     write_list(page, p, machinery, list, options.top, write_grown);
   }
   write_watch(page, *p.leaks, options);
-  if (!options.file.empty()) {
-    page.heading("Next");
-    page.command(fmt::format("heapledger report {}", terminal_text(shell_file(options.file))));
-  }
+  write_next(page, options);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "tool/analyse/seen_peak.hpp"
 #include "tool/analyse/snapshots.hpp"
@@ -72,14 +73,25 @@ const char* live_label(ending ended) {
   return "last seen live";
 }
 
+// In a window there may be less than before, and of one thing less and of the other more.
+std::pair<std::string, std::string> live_row(const profile& p, std::int64_t bytes, std::int64_t blocks) {
+  const auto text = [](std::int64_t of_bytes, const char* in, std::int64_t of_blocks) {
+    return fmt::format("{} {}{} block{}", bytes_text(of_bytes), in, signed_count_text(of_blocks),
+                       of_blocks == 1 ? "" : "s");
+  };
+  if (!p.window) return {live_label(p.process.ended), text(bytes, "in ", blocks)};
+  if (bytes >= 0 && blocks >= 0) return {"grew by", text(bytes, "in ", blocks)};
+  if (bytes <= 0 && blocks <= 0) return {"shrank by", text(-bytes, "in ", -blocks)};
+  return {"changed by", bytes < 0 ? text(bytes, "in +", blocks) : "+" + text(bytes, "in ", blocks)};
+}
+
 void write_totals(page& page, const profile& p) {
   const counters total = p.totals();
   const auto row = [&](std::string_view label, const std::string& text) {
     page.line(fmt::format("  {}{}", padded(label, 15), text));
   };
-  row(p.window ? "grew by" : live_label(p.process.ended),
-      fmt::format("{} in {} block{}", bytes_text(total.live_bytes()), signed_count_text(total.live_blocks()),
-                  total.live_blocks() == 1 ? "" : "s"));
+  const auto [label, live] = live_row(p, total.live_bytes(), total.live_blocks());
+  row(label, live);
   std::string peak = bytes_text(total.peak_bytes);
   if (p.peak.time_ns)
     peak += fmt::format(", {} after {}", seconds_text(*p.peak.time_ns),
