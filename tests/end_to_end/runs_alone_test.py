@@ -77,6 +77,12 @@ class RunsAlone(ledger.Case):
         self.assertEqual(self.uncounted(self.assert_same(["/usr/bin/python3", "-c", failing])), {})
         self.assertEqual(self.uncounted(self.assert_same(["/usr/bin/env", "/lib64/ld-linux-x86-64.so.2", "/bin/true"])), {})
 
+    def test_libraries_that_the_loader_lists(self):
+        """For ldd, or for who asks it as ldd does: those of the program. Nothing is executed."""
+        script = "{ ldd /bin/ls; env LD_TRACE_LOADED_OBJECTS=1 /bin/ls; } | sed 's/ (0x.*//'"
+        done = self.assert_same(["bash", "-c", script], processes=2)
+        self.assertIn(b"libc.so.6", done.out)
+
     def test_run_and_report_name_them(self):
         static = ledger.program("nothing_static")
         said = f"not counted: {static} (2 times; statically linked)"
