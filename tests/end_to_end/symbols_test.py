@@ -100,6 +100,17 @@ class Symbols(ledger.Case):
     def test_nothing_to_say(self):
         self.assertNotIn(MISSING, self.text(self.profile([ledger.program("nothing"), "1000"]).files[0]))
 
+    def test_of_a_program_in_a_deep_folder(self):
+        """Whose path is as long as paths may be: it has its name and those of its functions."""
+        deep = self.path(*["x" * 200] * 19)
+        deep += "/" + "y" * (4095 - len(f"{deep}//nothing"))
+        os.makedirs(deep)
+        program = shutil.copy(ledger.program("nothing"), deep)
+        self.assertEqual(len(program), 4095)
+        done = self.profile([program, "1000"], "--only", "nothing")
+        self.assertEqual(done.report["process"]["exe"], program)
+        self.assertNotIn(MISSING, self.text(done.files[0]))
+
 
 if __name__ == "__main__":
     ledger.main()
