@@ -81,6 +81,11 @@ class OwnLimits(ledger.Case):
                 self.assert_not_counted(command, b"1\n2\n3\n", shutil.which("seq"),
                                         "too little address space for its books: ulimit -v")
 
+    def test_too_little_data_for_books(self):
+        """Which would be left without their tables: no profile of no allocation."""
+        self.assert_not_counted(["sh", "-c", "ulimit -d 2500; exec seq 3"], b"1\n2\n3\n", shutil.which("seq"),
+                                "too little data for its books: ulimit -d")
+
     def test_small_stacks(self):
         """Of threads that start programs: the environment, which is larger with ours, finds room elsewhere."""
         for way in ("vfork", "path", "fork", "spawn", "y-system"):
