@@ -45,6 +45,16 @@ class RunsAlone(ledger.Case):
         for way in WAYS:
             self.left_alone(way, MUSL, "3", "7", status=7)
 
+    def test_loader_of_another_library(self):
+        """Which is told to start a program, and would preload us: musl's is a shared object without an interpreter."""
+        if not shutil.which("gcc"):
+            self.skipTest("needs gcc")
+        loader = self.path("loader.so")
+        source = self.write("loader.c", 'void begin(void) { __asm__("mov $60, %eax; mov $7, %edi; syscall"); }')
+        subprocess.run(["gcc", "-shared", "-nostdlib", "-fPIC", "-Wl,-e,begin", "-o", loader, source], check=True)
+        for way in WAYS:
+            self.left_alone(way, loader, "program", status=7)
+
     def test_32_bit(self):
         if not self.is_executable(BITS_32):
             self.skipTest("this kernel does not execute 32-bit programs")
