@@ -223,6 +223,13 @@ print(os.dup(0))
         for r in done.reports:
             self.assert_sums(r)
 
+    def test_path_too_long_for_the_session(self):
+        """The probe would have no room for it: the next place is taken."""
+        folder = self.path(*["x" * 200] * 8)
+        os.makedirs(folder)
+        done = self.assert_program_as_alone(["mount -t tmpfs -o ro none /dev/shm", f"export TMPDIR={folder}"], ["seq", "5"])
+        self.assertEqual(len(done.files), 1, done)
+
     def test_processes_that_find_no_room(self):
         """They run as they do alone, and are told of at the end, however quiet we are to be."""
         mounts = ["mount -t tmpfs -o size=32m none /dev/shm"]

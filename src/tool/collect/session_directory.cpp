@@ -25,6 +25,7 @@ namespace {
 constexpr std::uint64_t room_bytes = 16 << 20;  // for the segments of a few processes
 constexpr off_t tried_bytes = 1 << 20;
 constexpr std::uint64_t most_for_ended_bytes = 256 << 20;
+constexpr std::size_t longest_path = 900;  // the probe has room for 1,023 characters, with the name of a segment
 
 std::vector<std::string> candidates(const std::string& last_resort) {
   std::vector<std::string> result = {"/dev/shm"};
@@ -84,7 +85,7 @@ session_directory::session_directory(const std::string& last_resort, bool for_ot
     const auto outer = parent + "/" + random_name();
     const auto inner =
         for_other_users ? fmt::format("{}/{:016x}{:016x}", outer, random_number(), random_number()) : outer;
-    int error = make(outer, for_other_users ? 0711 : 0700);
+    int error = inner.size() > longest_path ? ENAMETOOLONG : make(outer, for_other_users ? 0711 : 0700);
     if (error == 0) {
       if (for_other_users) error = make(inner, 01733);
       std::uint64_t free_bytes = 0;
