@@ -22,6 +22,8 @@ std::string shell_file(const std::string& name);  // that no command takes for a
 
 // One line per profile; when there are many, one for all, the biggest named.
 void say_written(std::vector<written_profile> written);
+// For who typed detach: the files alone, in one line where they are many, that of `pid` named.
+std::vector<std::string> written_lines(const std::vector<written_profile>& written, std::uint32_t pid);
 // Of programs other than `known`, whose path it is: those whose own allocations could not be seen.
 void say_own_allocators(const std::vector<written_profile>& written, const std::string& known);
 // Programs that ran without the probe; with `only`, those whose names match.
