@@ -46,7 +46,7 @@ class OwnLimits(ledger.Case):
         self.assertIn(f"heapledger: not counted: {os.path.realpath(program)} ({why})\n", done.err.decode())
         profiled = ledger.Profiled(done, self.dir)
         self.assertEqual(len(profiled.files), 1, done)
-        reasons = {"ulimit -v": "address-space", "ulimit -f": "file-size", "ulimit -n": "descriptors"}
+        reasons = {"ulimit -v": "address-space", "ulimit -f": "file-size", "ulimit -d": "data", "ulimit -n": "descriptors"}
         reason, = (reasons[limit] for limit in reasons if limit in why)
         self.assertEqual([(one["path"], one["reason"]) for one in profiled.report.get("uncounted", [])],
                          [(os.path.realpath(program), reason)])
@@ -84,6 +84,11 @@ class OwnLimits(ledger.Case):
             with self.subTest(command=command):
                 self.assert_not_counted(command, b"1\n2\n3\n", shutil.which("seq"),
                                         "too little address space for its books: ulimit -v")
+
+    def test_too_little_data_for_books(self):
+        """Which would be left without their tables: no profile of no allocation."""
+        self.assert_not_counted(["sh", "-c", "ulimit -d 2500; exec seq 3"], b"1\n2\n3\n", shutil.which("seq"),
+                                "too little data for its books: ulimit -d")
 
     def test_small_stacks(self):
         """Of threads that start programs: the environment, which is larger with ours, finds room elsewhere."""

@@ -45,6 +45,16 @@ class RunsAlone(ledger.Case):
         for way in WAYS:
             self.left_alone(way, MUSL, "3", "7", status=7)
 
+    def test_loader_of_another_library(self):
+        """Which is told to start a program, and would preload us: musl's is a shared object without an interpreter."""
+        if not shutil.which("gcc"):
+            self.skipTest("needs gcc")
+        loader = self.path("loader.so")
+        source = self.write("loader.c", 'void begin(void) { __asm__("mov $60, %eax; mov $7, %edi; syscall"); }')
+        subprocess.run(["gcc", "-shared", "-nostdlib", "-fPIC", "-Wl,-e,begin", "-o", loader, source], check=True)
+        for way in WAYS:
+            self.left_alone(way, loader, "program", status=7)
+
     def test_32_bit(self):
         if not self.is_executable(BITS_32):
             self.skipTest("this kernel does not execute 32-bit programs")
@@ -76,6 +86,12 @@ class RunsAlone(ledger.Case):
         failing = f"import os\ntry: os.execv({copy!r}, ['x'])\nexcept OSError as e: print(e.errno)"
         self.assertEqual(self.uncounted(self.assert_same(["/usr/bin/python3", "-c", failing])), {})
         self.assertEqual(self.uncounted(self.assert_same(["/usr/bin/env", "/lib64/ld-linux-x86-64.so.2", "/bin/true"])), {})
+
+    def test_libraries_that_the_loader_lists(self):
+        """For ldd, or for who asks it as ldd does: those of the program. Nothing is executed."""
+        script = "{ ldd /bin/ls; env LD_TRACE_LOADED_OBJECTS=1 /bin/ls; } | sed 's/ (0x.*//'"
+        done = self.assert_same(["bash", "-c", script], processes=2)
+        self.assertIn(b"libc.so.6", done.out)
 
     def test_run_and_report_name_them(self):
         static = ledger.program("nothing_static")

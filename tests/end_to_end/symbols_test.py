@@ -100,6 +100,29 @@ class Symbols(ledger.Case):
     def test_nothing_to_say(self):
         self.assertNotIn(MISSING, self.text(self.profile([ledger.program("nothing"), "1000"]).files[0]))
 
+    def test_of_a_program_that_the_loader_is_told_to_start(self):
+        """As bundles do that bring their own C library: the file that was executed is the loader's."""
+        program = os.path.realpath(ledger.program("nothing"))
+        loader = "/lib64/ld-linux-x86-64.so.2"
+        for start in ([loader, program], ["env", loader, "--argv0", "other", os.path.relpath(program)]):
+            with self.subTest(start=start):
+                done = self.profile([*start, "1000"], "--only", "nothing")
+                self.assertEqual(done.report["process"]["exe"], program)
+                text = self.text(done.files[0])
+                self.assertNotIn(MISSING, text)
+                self.assertIn(" main ", text)
+
+    def test_of_a_program_in_a_deep_folder(self):
+        """Whose path is as long as paths may be: it has its name and those of its functions."""
+        deep = self.path(*["x" * 200] * 19)
+        deep += "/" + "y" * (4095 - len(f"{deep}//nothing"))
+        os.makedirs(deep)
+        program = shutil.copy(ledger.program("nothing"), deep)
+        self.assertEqual(len(program), 4095)
+        done = self.profile([program, "1000"], "--only", "nothing")
+        self.assertEqual(done.report["process"]["exe"], program)
+        self.assertNotIn(MISSING, self.text(done.files[0]))
+
 
 if __name__ == "__main__":
     ledger.main()

@@ -223,6 +223,19 @@ print(os.dup(0))
         for r in done.reports:
             self.assert_sums(r)
 
+    def test_too_few_files_for_the_session(self):
+        """Where a process can make none for its books, it is missing: the next place is taken."""
+        mounts = ["mount -t tmpfs -o nr_inodes=6 none /dev/shm"]
+        done = self.assert_program_as_alone(mounts, ["sh", "-c", "seq 1; seq 2; seq 3; exit 4"])
+        self.assertEqual(len(done.files), 4, done)
+
+    def test_path_too_long_for_the_session(self):
+        """The probe would have no room for it: the next place is taken."""
+        folder = self.path(*["x" * 200] * 8)
+        os.makedirs(folder)
+        done = self.assert_program_as_alone(["mount -t tmpfs -o ro none /dev/shm", f"export TMPDIR={folder}"], ["seq", "5"])
+        self.assertEqual(len(done.files), 1, done)
+
     def test_processes_that_find_no_room(self):
         """They run as they do alone, and are told of at the end, however quiet we are to be."""
         mounts = ["mount -t tmpfs -o size=32m none /dev/shm"]

@@ -63,6 +63,19 @@ TEST(run_messages, the_biggest_is_what_holds_most_of_malloc_and_mapped_together)
             "heapledger: next: heapledger report cc.hlp\n");
 }
 
+TEST(run_messages, who_detaches_is_told_of_many_in_one_line) {
+  EXPECT_EQ(written_lines(profiles(2, "zsh"), 100), (std::vector<std::string>{"wrote zsh.0.hlp", "wrote zsh.1.hlp"}));
+  auto all = profiles(20, "zsh");
+  all[19].pid = 7;
+  EXPECT_EQ(written_lines(all, 7), std::vector<std::string>{"wrote 20 profiles to .; that of zsh (pid 7): zsh.19.hlp"});
+}
+
+TEST(run_messages, many_that_still_run_are_one_line) {
+  auto all = profiles(20, "make");
+  for (auto& each : all) each.is_running = true;
+  EXPECT_EQ(said_of(all).find("heapledger: 20 processes still run: their profiles hold what they did until now\n"), 0U);
+}
+
 TEST(run_messages, many_of_one_program_need_no_filter) {
   EXPECT_EQ(said_of(profiles(20, "make")).find("--only"), std::string::npos);
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "probe/base/syscalls.hpp"
 
@@ -68,17 +69,22 @@ class program_file {
 
   uncounted_reason by_its_kind(const Elf64_Ehdr& head) const {
     if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != EM_X86_64) return uncounted_reason::other_machine;
-    bool is_static = true;
+    bool is_interpreted = false;
+    std::uint64_t dynamic = 0;
     for (unsigned i = 0; i < std::min<unsigned>(head.e_phnum, segments_limit); ++i) {
       Elf64_Phdr segment;
       if (!read(head.e_phoff + i * sizeof segment, segment)) return uncounted_reason::none;
       if (segment.p_type == PT_INTERP && is_of_musl(segment)) return uncounted_reason::other_libc;
       if (segment.p_type == PT_DYNAMIC && needs_sanitizer(head, segment.p_offset)) return uncounted_reason::sanitizer;
-      // The dynamic loader names none either: it is no program of its own.
-      if (segment.p_type == PT_INTERP || (segment.p_type == PT_DYNAMIC && !is_program(head, segment.p_offset)))
-        is_static = false;
+      if (segment.p_type == PT_INTERP) is_interpreted = true;
+      if (segment.p_type == PT_DYNAMIC) dynamic = segment.p_offset;
     }
-    return is_static ? uncounted_reason::static_program : uncounted_reason::none;
+    if (is_interpreted) return uncounted_reason::none;
+    if (dynamic == 0 || is_program(head, dynamic)) return uncounted_reason::static_program;
+    // A loader, which is told to start a program: ours, by its name, or another library's.
+    return any_string(head, dynamic, DT_SONAME, [](const char* name) { return std::strncmp(name, "ld-linux", 8) == 0; })
+               ? uncounted_reason::none
+               : uncounted_reason::other_libc;
   }
 
   // As the kernel decides AT_SECURE, in which the loader ignores LD_PRELOAD: the program's effective IDs are not the
@@ -123,7 +129,9 @@ class program_file {
     return false;
   }
 
-  bool needs_sanitizer(const Elf64_Ehdr& head, std::uint64_t dynamic) const {
+  // Of the strings in such entries, their first sixteen bytes.
+  template <class Predicate>
+  bool any_string(const Elf64_Ehdr& head, std::uint64_t dynamic, Elf64_Sxword tag, Predicate is) const {
     std::uint64_t strings = 0;
     Elf64_Dyn entry;
     for (unsigned i = 0; i < entries_limit && read(dynamic + i * sizeof entry, entry) && entry.d_tag != DT_NULL; ++i)
@@ -131,11 +139,17 @@ class program_file {
     for (unsigned i = 0; strings != 0 && i < entries_limit; ++i) {
       if (!read(dynamic + i * sizeof entry, entry) || entry.d_tag == DT_NULL) break;
       char name[16] = {};
-      if (entry.d_tag != DT_NEEDED || !read(strings + entry.d_un.d_val, name)) continue;
-      for (const char* runtime : runtimes)
-        if (std::strncmp(name, runtime, std::strlen(runtime)) == 0) return true;
+      if (entry.d_tag == tag && read(strings + entry.d_un.d_val, name) && is(name)) return true;
     }
     return false;
+  }
+
+  bool needs_sanitizer(const Elf64_Ehdr& head, std::uint64_t dynamic) const {
+    return any_string(head, dynamic, DT_NEEDED, [](const char* name) {
+      return std::any_of(std::begin(runtimes), std::end(runtimes), [name](const char* runtime) {
+        return std::strncmp(name, runtime, std::strlen(runtime)) == 0;
+      });
+    });
   }
 
   bool is_program(const Elf64_Ehdr& head, std::uint64_t dynamic) const {

@@ -20,6 +20,7 @@ constexpr char preload[] = "LD_PRELOAD=";
 constexpr std::size_t preload_length = sizeof preload - 1;
 constexpr char session[] = "HEAPLEDGER_SESSION=";
 constexpr std::size_t session_length = sizeof session - 1;
+constexpr char lister[] = "LD_TRACE_LOADED_OBJECTS=";  // the loader lists libraries, as for ldd, and executes nothing
 constexpr const char* names[] = {session,
                                  "HEAPLEDGER_OUTPUT=",
                                  "HEAPLEDGER_STACKS=",
@@ -169,12 +170,14 @@ void start_environment(bool follow) {
 child_environment::child_environment(char* const* program)
     : program_(program), follows_(following), is_within_reach_(following && can_load_us_and_keep_books()) {
   if (!is_within_reach_) return;
-  bool has_session = session_folder() == nullptr;
+  bool has_session = session_folder() == nullptr, is_list = false;
   for (; program != nullptr && program[count_] != nullptr; ++count_) {
     if (begins_preload(program[count_])) program_preload_ = program[count_];
     has_session = has_session || std::strncmp(program[count_], session, session_length) == 0;
+    is_list = is_list || std::strncmp(program[count_], lister, sizeof lister - 1) == 0;
   }
-  own_ = has_session && has(is_probe, libraries());  // the program may preload us itself, as tests do under ctest
+  // The program may preload us itself, as tests do under ctest.
+  own_ = is_list || (has_session && has(is_probe, libraries()));
 }
 
 const char* child_environment::libraries() const {

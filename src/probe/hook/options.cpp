@@ -1,6 +1,7 @@
 #include "probe/hook/options.hpp"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstring>
 
 #include "probe/base/syscalls.hpp"
+#include "probe/hook/child_program.hpp"
 #include "probe/hook/initial_stack.hpp"
 #include "probe/hook/option_values.hpp"
 
@@ -83,8 +85,18 @@ class writer {
   bool full_ = false;
 };
 
+// Of a loader that was told to start a program (ld-linux.so.2 PROGRAM), that program.
+int open_program_of_loader() {
+  const auto* const path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  return getauxval(AT_BASE) == 0 && path != nullptr ? sys::open(path, O_PATH | O_CLOEXEC, 0) : -1;
+}
+
 void read_program(options& out) {
-  const long length = sys::readlink("/proc/self/exe", out.exe, sizeof out.exe - 1);
+  const int program = open_program_of_loader();
+  char name[32] = "/proc/self/exe";
+  if (program >= 0) write_name(name, static_cast<unsigned>(program));
+  const long length = sys::readlink(name, out.exe, sizeof out.exe - 1);
+  if (program >= 0) sys::close(program);
   out.exe[length > 0 ? length : 0] = 0;
   const char* slash = std::strrchr(out.exe, '/');
   writer(out.program, sizeof out.program).put(slash != nullptr ? slash + 1 : out.exe);

@@ -22,7 +22,7 @@ struct options {
   bool device = false;  // and names a device, as /dev/null: then the books are kept in memory, and for the program only
   char place[path_capacity] = {};
   char program[256] = {};
-  char exe[path_capacity] = {};
+  char exe[4096] = {};  // as long as the kernel tells
 };
 
 void read_options(options& out);

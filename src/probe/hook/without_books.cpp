@@ -12,7 +12,7 @@ namespace heapledger::probe {
 
 // Apart from who creates books: they may begin on a small stack.
 HL_COLD void leave_word(const options& from, limit_met why) {
-  constexpr const char* limits[] = {"", ".descriptors", ".address-space", ".file-size"};
+  constexpr const char* limits[] = {"", ".descriptors", ".address-space", ".data", ".file-size"};
   constexpr unsigned attempts = 64;
   const char* const limit = limits[static_cast<unsigned>(why)];
   if (*limit == 0 || !from.session || calls_may_be_refused) return;

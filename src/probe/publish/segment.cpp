@@ -82,20 +82,21 @@ std::uint64_t lay_out(wire::segment_header& header, const capacities& wanted, bo
 }
 
 // A program that limits its address space or its files must find them as large as without us: we take a small part.
+// None where our own tables, which are data, would be much of what it may have.
 std::uint64_t budget_bytes(limit_met& least) {
+  constexpr std::uint64_t least_data = 4 << 20;
   std::uint64_t budget = std::uint64_t{4} << 30;
-  for (const int resource : {RLIMIT_AS, RLIMIT_FSIZE}) {
-    struct {
-      std::uint64_t soft, hard;
-    } limit{};
-    const bool is_file = resource == RLIMIT_FSIZE;
-    if (sys::call(__NR_prlimit64, 0, resource, 0, sys::word(&limit)) == 0 && limit.soft != ~std::uint64_t{0}) {
-      const std::uint64_t part = is_file ? limit.soft : std::max(limit.soft / 16, address_space_to_spare());
-      if (part >= budget) continue;
-      budget = part;
-      least = is_file ? limit_met::file_size : limit_met::address_space;
-    }
-  }
+  const auto heed = [&](int resource, limit_met met, auto part_of) {
+    limit now{};
+    if (sys::call(__NR_prlimit64, 0, resource, 0, sys::word(&now)) != 0 || now.soft == ~std::uint64_t{0}) return;
+    const std::uint64_t part = part_of(now.soft);
+    if (part >= budget) return;
+    budget = part;
+    least = met;
+  };
+  heed(RLIMIT_AS, limit_met::address_space, [](auto soft) { return std::max(soft / 16, address_space_to_spare()); });
+  heed(RLIMIT_DATA, limit_met::data, [&](auto soft) { return soft < least_data ? 0 : budget; });
+  heed(RLIMIT_FSIZE, limit_met::file_size, [](auto soft) { return soft; });
   return budget;
 }
 

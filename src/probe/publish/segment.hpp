@@ -65,7 +65,7 @@ struct segment_view {
 HL_INTERNAL extern segment_view segment;
 
 // A limit of the process's that leaves it without books.
-enum class limit_met : std::uint8_t { none, descriptors, address_space, file_size };
+enum class limit_met : std::uint8_t { none, descriptors, address_space, data, file_size };
 
 // Creates the file (it must not exist), maps it and fills the header. False leaves nothing behind.
 bool create_segment(const segment_options& options, limit_met& why);

@@ -32,10 +32,13 @@ std::string name_of(const inject::target& process) {
 }
 
 // Who detaches may be in another folder.
-std::string seen_from_anywhere(const std::string& file) {
-  std::error_code unknown;
-  const auto path = std::filesystem::absolute(file, unknown);
-  return unknown ? file : path.string();
+std::vector<written_profile> seen_from_anywhere(std::vector<written_profile> written) {
+  for (auto& profile : written) {
+    std::error_code unknown;
+    const auto path = std::filesystem::absolute(profile.file, unknown);
+    if (!unknown) profile.file = path.string();
+  }
+  return written;
 }
 
 void check_output(const collect::output_names& names, const inject::target& process) {
@@ -138,7 +141,7 @@ class attached {
     progress.clear();
     while_writing.end();
     for (const auto& line : not_left) mark.say(line);
-    for (const auto& written : writer.written()) mark.say("wrote " + seen_from_anywhere(written.file));
+    for (const auto& line : written_lines(seen_from_anywhere(writer.written()), process_.pid)) mark.say(line);
     for (const auto& failed : writer.failed()) mark.say(failed.why);
     if (!options_.quiet) {
       say_errors(writer.written());

@@ -72,6 +72,16 @@ std::string folders_of(const std::vector<written_profile>& written) {
   return folders.size() == 1 ? folders.front() : fmt::format("{} folders", folders.size());
 }
 
+void say_running(const std::vector<written_profile>& written) {
+  const auto is_running = [](const auto& profile) { return profile.is_running; };
+  const auto running = static_cast<std::size_t>(std::count_if(written.begin(), written.end(), is_running));
+  if (running > most_lines)
+    return say(fmt::format("{} processes still run: their profiles hold what they did until now", running));
+  for (const auto& profile : written)
+    if (profile.is_running)
+      say(fmt::format("{} (pid {}) still runs: its profile holds what it did until now", profile.program, profile.pid));
+}
+
 }  // namespace
 
 // Standard error may be closed or full: what cannot be said is left unsaid.
@@ -91,9 +101,7 @@ void say_written(std::vector<written_profile> written) {
   if (written.empty()) return;
   std::stable_sort(written.begin(), written.end(),
                    [](const auto& a, const auto& b) { return a.most_bytes() > b.most_bytes(); });
-  for (const auto& profile : written)
-    if (profile.is_running)
-      say(fmt::format("{} (pid {}) still runs: its profile holds what it did until now", profile.program, profile.pid));
+  say_running(written);
 
   const auto kept = std::find_if(written.begin(), written.end(), [](const auto& profile) { return profile.is_kept; });
   if (kept == written.end()) {
@@ -139,6 +147,18 @@ void say_ending(const std::string& program, int wait_status) {
   process.signal = WTERMSIG(wait_status);
   if (process.signal == SIGINT || process.signal == SIGPIPE) return;  // the user's doing, and of no interest
   say(fmt::format("{} {}", program, report::ending_text(process)));
+}
+
+std::vector<std::string> written_lines(const std::vector<written_profile>& written, std::uint32_t pid) {
+  std::vector<std::string> lines;
+  if (written.size() <= most_lines) {
+    for (const auto& profile : written) lines.push_back("wrote " + profile.file);
+    return lines;
+  }
+  auto text = fmt::format("wrote {} profiles to {}", written.size(), folders_of(written));
+  for (const auto& profile : written)
+    if (profile.pid == pid) text += fmt::format("; that of {} (pid {}): {}", profile.program, pid, profile.file);
+  return {text};
 }
 
 void say_own_allocators(const std::vector<written_profile>& written, const std::string& known) {

@@ -26,6 +26,8 @@ void say_written(std::vector<written_profile> written);
 void say_errors(const std::vector<written_profile>& written);
 // That a signal killed it, as a shell would say of a program that it started itself.
 void say_ending(const std::string& program, int wait_status);
+// For who typed detach: the files alone, in one line where they are many, that of `pid` named.
+std::vector<std::string> written_lines(const std::vector<written_profile>& written, std::uint32_t pid);
 // Of programs other than `known`, whose path it is: those whose own allocations could not be seen.
 void say_own_allocators(const std::vector<written_profile>& written, const std::string& known);
 // Programs that ran without the probe; with `only`, those whose names match.

@@ -93,12 +93,14 @@ void for_each_entry(Elf_Scn* section, const GElf_Shdr& header, Entry* (*get)(Elf
   }
 }
 
-void read_needed(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, elf_traits& traits) {
+void read_dynamic(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, elf_traits& traits) {
   for_each_entry(section, header, gelf_getdyn, [&](const GElf_Dyn& entry) {
     const char* name = entry.d_tag == DT_NEEDED ? elf_strptr(elf, header.sh_link, entry.d_un.d_val) : nullptr;
     for (const auto& library : sanitizer_libraries) {
       if (name != nullptr && std::string_view(name).starts_with(library.symbol)) traits.sanitizer = library.name;
     }
+    const char* own = entry.d_tag == DT_SONAME ? elf_strptr(elf, header.sh_link, entry.d_un.d_val) : nullptr;
+    if (own != nullptr && std::string_view(own).starts_with("ld-linux")) traits.loader = true;
     return entry.d_tag != DT_NULL;
   });
 }
@@ -177,7 +179,7 @@ std::optional<elf_traits> read_elf_traits(int fd) {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr section_header;
     if (gelf_getshdr(section, &section_header) == nullptr) continue;
-    if (section_header.sh_type == SHT_DYNAMIC) read_needed(elf.get(), section, section_header, traits);
+    if (section_header.sh_type == SHT_DYNAMIC) read_dynamic(elf.get(), section, section_header, traits);
     if (section_header.sh_type == SHT_DYNSYM || section_header.sh_type == SHT_SYMTAB) {
       read_symbols(elf.get(), section, section_header, traits, main);
     }

@@ -11,6 +11,7 @@ struct elf_traits {
   bool program = false;        // an executable or a position-independent one
   std::string machine;         // for people: "32-bit x86"
   std::string interpreter;     // PT_INTERP; empty: static
+  bool loader = false;         // glibc's, which starts the program that it is told
   std::string sanitizer;       // "AddressSanitizer", ...; empty: none
   bool unwind_tables = false;  // where the unwinder looks for them (PT_GNU_EH_FRAME), and for most of its code
   std::string own_allocator;   // name of a malloc defined in the file; empty: none

@@ -11,7 +11,7 @@
 namespace heapledger::collect {
 
 std::optional<left_word> take_word(const std::string& directory, const std::string& file_name) {
-  constexpr std::string_view reasons[] = {"descriptors", "address-space", "file-size"};
+  constexpr std::string_view reasons[] = {"descriptors", "address-space", "data", "file-size"};
   const auto dot = file_name.rfind('.');
   if (dot == std::string::npos) return {};
   const auto reason = file_name.substr(dot + 1);

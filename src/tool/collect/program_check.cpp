@@ -94,6 +94,7 @@ void check_elf(int fd, program_check& check) {
     add(check, obstacle::not_executable, severity::fatal, "is an ELF file, but not a program");
     return;
   }
+  if (traits->loader) return;
   if (traits->interpreter.empty()) {
     add(check, obstacle::static_program, severity::fatal,
         "is statically linked, so nothing can be preloaded into it; link it dynamically (without -static)");

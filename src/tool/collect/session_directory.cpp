@@ -23,8 +23,10 @@ namespace heapledger::collect {
 namespace {
 
 constexpr std::uint64_t room_bytes = 16 << 20;  // for the segments of a few processes
+constexpr fsfilcnt_t room_files = 64;           // a process that cannot make one is missing without a word
 constexpr off_t tried_bytes = 1 << 20;
 constexpr std::uint64_t most_for_ended_bytes = 256 << 20;
+constexpr std::size_t longest_path = 900;  // the probe has room for 1,023 characters, with the name of a segment
 
 std::vector<std::string> candidates(const std::string& last_resort) {
   std::vector<std::string> result = {"/dev/shm"};
@@ -58,7 +60,8 @@ int try_room(const std::string& directory, std::uint64_t& free_bytes) {
   struct statvfs space {};
   if (::statvfs(directory.c_str(), &space) != 0) return errno;
   free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
-  if (free_bytes < room_bytes) return ENOSPC;
+  const bool has_few_files = space.f_files != 0 && space.f_favail < room_files;  // 0: where they are not counted
+  if (free_bytes < room_bytes || has_few_files) return ENOSPC;
   const auto path = directory + "/room";
   const unique_fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) return errno;
@@ -84,7 +87,7 @@ session_directory::session_directory(const std::string& last_resort, bool for_ot
     const auto outer = parent + "/" + random_name();
     const auto inner =
         for_other_users ? fmt::format("{}/{:016x}{:016x}", outer, random_number(), random_number()) : outer;
-    int error = make(outer, for_other_users ? 0711 : 0700);
+    int error = inner.size() > longest_path ? ENAMETOOLONG : make(outer, for_other_users ? 0711 : 0700);
     if (error == 0) {
       if (for_other_users) error = make(inner, 01733);
       std::uint64_t free_bytes = 0;

@@ -40,7 +40,7 @@ constexpr needed_call needed[] = {
     {"newfstatat", SYS_newfstatat, {3, 1 << 20, 1 << 20, AT_EMPTY_PATH}},
     {"close", SYS_close, {3}},
     {"stat", SYS_stat, {1 << 20, 1 << 20}},
-    {"readlinkat", SYS_readlinkat, {here, 1 << 20, 1 << 20, 1023}},
+    {"readlinkat", SYS_readlinkat, {here, 1 << 20, 1 << 20, 4095}},
     {"getpid", SYS_getpid},
     {"getppid", SYS_getppid},
     {"gettid", SYS_gettid},

@@ -23,6 +23,7 @@ std::string reason_text(const std::string& reason) {
       {"out-of-reach", "the probe, or the folder for its books, is out of reach"},
       {"descriptors", "no descriptor was left for its books: ulimit -n"},
       {"address-space", "too little address space for its books: ulimit -v"},
+      {"data", "too little data for its books: ulimit -d"},
       {"file-size", "its files may not be as large as its books: ulimit -f"},
   };
   const auto* const known =
