@@ -71,7 +71,7 @@ class Completion(ledger.Case):
         self.assertEqual(self.complete("run", "true", "--sta"), [], "the program's own")
 
     def test_programs_that_run(self):
-        with subprocess.Popen([ledger.BIN, "run", "-q", "-o", self.path("x.hlp"), "--", "sh", "-c", "echo; exec cat"],
+        with subprocess.Popen([ledger.BIN, "run", "-q", "-o", self.path("x.hlp"), "--", "sh", "-c", "echo; read line"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ledger.plain_environment()) as run:
             run.stdout.readline()
             pid, = ledger.children_under_probe(run.pid)
