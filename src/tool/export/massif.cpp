@@ -1,8 +1,8 @@
 // massif.out: the timeline as snapshots, with trees for the peak, the end, and moments between.
 #include <algorithm>
+#include <map>
 #include <vector>
 
-#include "tool/analyse/place_timeline.hpp"
 #include "tool/export/format.hpp"
 #include "tool/export/massif_tree.hpp"
 #include "tool/export/names.hpp"
@@ -36,16 +36,19 @@ std::vector<snapshot> points_of(const profile& p, std::int64_t peak_bytes) {
   return kept;
 }
 
-// Moments of which stacks are known and the total as well, evenly apart.
+// Moments of which stacks are known and the total as well, evenly apart. The total was read a little before the stacks,
+// while the program ran: a tree is never larger than its snapshot.
 std::vector<snapshot> moments_of(const profile& p, std::int64_t peak_bytes) {
+  std::map<std::int64_t, std::int64_t> of_stacks;
+  for (const auto& row : p.stack_timeline) of_stacks[row.time_ns] += std::max<std::int64_t>(row.live_bytes, 0);
   std::vector<snapshot> known;
-  const analyse::place_timeline moments(p);
   auto point = p.timeline.begin();
-  for (const std::int64_t time_ns : moments.times_ns()) {
+  for (const auto& [time_ns, held] : of_stacks) {
     while (point != p.timeline.end() && point->time_ns < time_ns) ++point;
     const bool has_own_tree = time_ns == p.peak.time_ns || time_ns == p.process.duration_ns;
     if (point == p.timeline.end() || point->time_ns != time_ns || has_own_tree) continue;
-    known.push_back({time_ns, std::clamp<std::int64_t>(point->live_bytes, 0, peak_bytes), "detailed"});
+    const auto total = std::clamp<std::int64_t>(point->live_bytes, 0, peak_bytes);
+    known.push_back({time_ns, std::max(total, held), "detailed"});
   }
   const std::size_t step = known.size() / most_trees + 1;
   std::vector<snapshot> kept;
