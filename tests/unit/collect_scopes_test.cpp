@@ -38,8 +38,7 @@ TEST(collect_scopes, accounts_of_one_kind_and_stack_are_one) {
   const auto second = add_account(builder, again, query, 3);  // of a query that ran at the same time
   add_account(builder, there, query, 4);
   add_account(builder, here, request, 5);
-  builder.errors.push_back(
-      {.kind = wire::error_kind::double_free, .account = second, .allocated_node = again, .count = 1});
+  builder.add_error(wire::error_kind::double_free, second, 1).allocated_node = again;
   const auto result = collected(builder);
   EXPECT_EQ(result.totals().allocations, 15u);
   std::vector<std::pair<path, std::uint64_t>> found;

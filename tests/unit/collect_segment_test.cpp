@@ -87,11 +87,7 @@ TEST(collect_segment, one_row_stands_for_all_accounts_of_a_stack) {
   const auto again = builder.add_account(builder.add_node(outer, 0x2000));  // appended by another thread
   const auto other = builder.add_account(outer);
   for (const auto account : {first, again, other}) builder.accounts[account].allocations = account;
-  auto& found = builder.errors.emplace_back();
-  found.kind = wire::error_kind::overflow;
-  found.account = again;
-  found.allocated_node = builder.account_keys[again].node;
-  found.count = 1;
+  builder.add_error(wire::error_kind::overflow, again, 1).allocated_node = builder.account_keys[again].node;
   const auto result = collected(builder);
   ASSERT_EQ(result.stacks.size(), 2u);
   ASSERT_EQ(result.errors.size(), 1u);
@@ -108,12 +104,9 @@ TEST(collect_segment, an_error_has_the_stack_that_frees_and_keeps_that_which_all
   const auto was = builder.add_account(outer), is = builder.add_account(made);  // `was` stood for `made` before
   builder.accounts[was].allocations = 1;
   for (const auto node : {made, gone}) {
-    auto& error = builder.errors.emplace_back();
-    error.kind = wire::error_kind::mismatch;
-    error.account = was;
+    auto& error = builder.add_error(wire::error_kind::mismatch, was, 1);
     error.allocated_node = node;
     error.node = freed;
-    error.count = 1;
     error.allocated_by = wire::call_family::array;
     error.freed_by = wire::call_family::malloc;
   }
@@ -330,14 +323,9 @@ TEST(collect_segment, reads_threads_sizes_errors_and_losses) {
   builder.writers[1].sizes[5] = 3;
   const auto account = builder.add_account(0);
   builder.accounts[account].allocations = 10;
-  for (const auto kind : {wire::error_kind::overflow, static_cast<wire::error_kind>(9)}) {
-    auto& error = builder.errors.emplace_back();
-    error.kind = kind;
-    error.account = account;
-    error.count = 2;
-  }
-  builder.errors.push_back(builder.errors.front());
-  builder.errors.back().account = 1000;
+  builder.add_error(wire::error_kind::overflow, account, 2);
+  builder.add_error(static_cast<wire::error_kind>(9), account, 2);
+  builder.add_error(wire::error_kind::mismatch, 1000, 2);
   builder.header.losses[static_cast<std::size_t>(wire::loss::foreign_frees)] = 8;
   builder.header.large_blocks = 4;
   const auto result = collected(builder);

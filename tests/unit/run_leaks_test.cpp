@@ -96,7 +96,11 @@ TEST(run_leaks, places_that_may_leak_are_mentioned_where_none_does) {
   profile p;
   p.leaks.emplace().watched = 3;
   watch.read({.file = "first.hlp", .program = "a", .exe = {}}, p);
-  p.leaks->entries = {{.verdict = "suspect", .bytes = 100}, {.verdict = "suspect", .bytes = -100}};
+  for (const std::int64_t bytes : {100, -100}) {
+    auto& entry = p.leaks->entries.emplace_back();
+    entry.verdict = "suspect";
+    entry.bytes = bytes;
+  }
   watch.read({.file = "second.hlp", .program = "a", .exe = {}}, p);
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(watch.finish(false, 0), 0);

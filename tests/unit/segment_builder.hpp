@@ -66,6 +66,13 @@ class segment_builder {
     scopes.push_back(scope);
     return static_cast<std::uint32_t>(scopes.size() - 1);
   }
+  wire::error& add_error(wire::error_kind kind, std::uint32_t account, std::uint64_t count) {
+    auto& error = errors.emplace_back();
+    error.kind = kind;
+    error.account = account;
+    error.count = count;
+    return error;
+  }
   // A cell of another writer.
   wire::cell& add_cell(std::uint32_t account) {
     cells.push_back({});
