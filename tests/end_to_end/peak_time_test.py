@@ -8,6 +8,12 @@ LATE = ledger.program("late_peak")
 
 
 class PeakTime(ledger.Case):
+    def massif(self, profile):
+        file = self.path("massif.out")
+        self.assertEqual(ledger.execute([ledger.BIN, "export", "--format", "massif", "-o", file, profile]).status, 0)
+        with open(file, encoding="utf-8") as opened:
+            return opened.read()
+
     def test_last_bytes_that_were_not_published(self):
         done = self.profile([LATE, "100", "100"], "--interval", "20")
         totals, timeline = done.report["totals"], done.report["timeline"]
@@ -25,18 +31,20 @@ class PeakTime(ledger.Case):
                               if place["frame"].get("function") == "main"), key=lambda held: max(held.values()))
         peak, end = r["totals"]["peak_time"], r["process"]["duration"]
         self.assertEqual((early[peak], late[peak], early[end], late[end]), (30000, 70000, 0, 0))
-        self.assertEqual({held for time, held in late.items() if time < peak}, {0})
-        self.assertEqual({held for time, held in early.items() if 0.1 < time < peak}, {30000})
-        shape = re.search(r"68\.4 KiB.* (\S+)$", ledger.execute([ledger.BIN, "report", done.files[0]]).out.decode(), re.M)
-        self.assertLess(len(shape[1]), 12, "the late block's begins in the middle")
+        before = sorted(time for time in late if time < peak)
+        # The program allocates while the tool is at a look: that one's time is from before, and it may see the block.
+        self.assertEqual({late[time] for time in before[:-1]}, {0})
+        self.assertEqual(sorted(early[time] for time in before), [early[time] for time in before])
+        self.assertEqual(early[before[-1]], 30000)
+        text = ledger.execute([ledger.BIN, "report", done.files[0]]).out.decode()
+        shapes = [re.search(rf"{size} KiB at the peak.*  (\S+)$", text, re.M)[1] for size in (r"29\.3", r"68\.4")]
+        self.assertLess(len(shapes[1]), len(shapes[0]), "the late block's begins in the middle")
 
     def test_trees_of_moments(self):
         """Each has all that was held then."""
         done = self.profile([LATE, "30000", "70000"], "--interval", "20")
-        massif = self.path("massif.out")
-        self.assertEqual(ledger.execute([ledger.BIN, "export", "--format", "massif", "-o", massif, done.files[0]]).status, 0)
-        with open(massif, encoding="utf-8") as file:
-            trees = re.findall(r"^mem_heap_B=(\d+)\n(?:mem_.*\n){2}heap_tree=(?:detailed|peak)\n((?: *n\d+: .*\n)+)", file.read(), re.M)
+        trees = re.findall(r"^mem_heap_B=(\d+)\n(?:mem_.*\n){2}heap_tree=(?:detailed|peak)\n((?: *n\d+: .*\n)+)",
+                           self.massif(done.files[0]), re.M)
         self.assertGreater(len(trees), 3, "the peak, the end, and moments between")
         for held, tree in trees:
             self.assertRegex(tree, rf"^n\d+: {held} ")
@@ -45,10 +53,7 @@ class PeakTime(ledger.Case):
     def test_no_needle_among_lower_neighbours(self):
         """The first block is published, the second is not."""
         done = self.profile([LATE, "40000", "30000"], "--interval", "20")
-        massif = self.path("massif.out")
-        self.assertEqual(ledger.execute([ledger.BIN, "export", "--format", "massif", "-o", massif, done.files[0]]).status, 0)
-        with open(massif, encoding="utf-8") as file:
-            taken = re.findall(r"^time=(\d+)\nmem_heap_B=(\d+)\n(?:.*\n){2}heap_tree=(\w+)", file.read(), re.M)
+        taken = re.findall(r"^time=(\d+)\nmem_heap_B=(\d+)\n(?:.*\n){2}heap_tree=(\w+)", self.massif(done.files[0]), re.M)
         at = [kind for _, _, kind in taken].index("peak")
         self.assertIn(taken[at][1], (taken[at - 1][1], taken[at + 1][1]), taken[at - 2:at + 3])
 

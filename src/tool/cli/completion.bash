@@ -90,7 +90,7 @@ _heapledger() {
     return
   fi
   case $command in
-    attach) _heapledger_words "$(ps -eo pid=)" "$current" ;;
+    attach) _heapledger_words "$(cd /proc && echo [0-9]*)" "$current" ;;
     run | doctor) _heapledger_files -c -- "$current" ;;
     detach | mark | snapshot | start | stop) _heapledger_words "$(_heapledger_pids "$tool")" "$current" ;;
     *)
