@@ -62,6 +62,18 @@ TEST(html_data, holds_what_the_largest_places_held_over_time) {
   EXPECT_NE(data.find(R"("live":[4096,8192,12288,16384])"), std::string::npos);
 }
 
+TEST(html_data, names_the_module_that_lacks_names_of_most_bytes_as_the_report_does) {
+  sample::profile_builder builder;
+  builder.stack({{"", "", 0, "/bin/large"}}, sample::booked(1, 90, 0, 0, 90));
+  builder.stack({{"", "", 0, "/bin/many"}}, sample::booked(1, 10, 0, 0, 10));
+  profile& p = builder.edit();
+  const location nameless = p.locations.back();
+  p.locations.resize(p.locations.size() + 10, nameless);
+  EXPECT_NE(page_data(p).find("\"nameless\":\"100 % of the bytes at the peak belong to functions without a name, "
+                              "most of them in large."),
+            std::string::npos);
+}
+
 TEST(html_data, holds_the_totals_of_the_report) {
   const profile p = full_profile();
   const std::string data = page_data(p);

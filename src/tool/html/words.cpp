@@ -100,15 +100,15 @@ std::string words(const profile& p) {
   std::vector<std::string> threads;
   for (const auto& thread : p.threads) threads.push_back(report::terminal_text(thread.name));
   const auto sites = analyse::find_sites(p, machinery);
-  const auto nameless = analyse::nameless_at_peak(p, sites);
   return fmt::format(
       R"({{"name":{},"command":{},"ending":{},"host":{},"losses":{},"errors":{},"symbols":{},"modules":{},"threads":{},)"
-      R"("error_kinds":{},"nameless_peak_bytes":{},"dead_ends":{},"notes":{},"resident":{},"places":{},"symbolized":{}}})",
+      R"("error_kinds":{},"nameless":{},"dead_ends":{},"notes":{},"resident":{},"places":{},"symbolized":{}}})",
       report::json_string(report::terminal_text(report::file_part(p.process.exe))),
       report::json_string(report::command_text(p.process.command, p.process.exe)),
       report::json_string(report::ending_text(p)), report::json_string(report::terminal_text(p.process.host)),
       text_list(losses), text_list(errors), symbol_lines(p), text_list(modules), text_list(threads),
-      text_list(error_kinds), nameless.bytes, report::json_string(report::dead_end_text(p)),
+      text_list(error_kinds), report::json_string(report::missing_names_text(p, sites)),
+      report::json_string(report::dead_end_text(p)),
       text_list(report::process_notes(p.process)), text_list(resident), places_over_time(p, sites), p.symbolized);
 }
 
