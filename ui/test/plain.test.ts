@@ -9,6 +9,7 @@ import { placeNames } from "../src/model/name_places";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, lifeText, percentText, secondsText } from "../src/model/text";
 import { brief } from "../src/view/json_stacks";
+import { memoryMaps, shownBytes } from "../src/view/memory_page";
 import { sizeRows } from "../src/view/sizes_page";
 import { ends } from "../src/view/stack_list";
 import { sortByValue } from "../src/view/table";
@@ -26,6 +27,22 @@ test("varints are read exactly up to 2^53", () => {
       assert.equal(BigInt(new Reader(Uint8Array.from(varint(value))).varint()), value);
     }
   }
+});
+
+test("the bar of resident memory is as wide as it, whatever of the live blocks is not resident", () => {
+  const map = { time: 1, rss_bytes: 90, live_bytes: 1000, allocator_bytes: -970, tag_bytes: 10, profiler_bytes: 5, mapped_bytes: 20,
+    file_bytes: 15, stack_bytes: 6, other_bytes: 4 };
+  const { time: _time, rss_bytes: rss, ...rows } = map;
+  const shown = (Object.keys(rows) as (keyof typeof rows)[]).map((key) => [key, shownBytes(map, key)] as const);
+  assert.equal(shown.reduce((sum, [, bytes]) => sum + bytes, 0), rss);
+  assert.deepEqual(shown.slice(0, 2), [["live_bytes", 30], ["allocator_bytes", 0]]);
+  assert.equal(shownBytes({ ...map, allocator_bytes: 7 }, "live_bytes"), 1000);
+});
+
+test("of two profiles resident memory is that of both", () => {
+  const report = (time: number): object => ({ process: { ended: "exited" }, memory_peak: { time }, memory: { time: time + 1 } });
+  const titles = memoryMaps({ report: report(1), before: { report: report(5) } } as never).map(([title]) => title);
+  assert.deepEqual(titles, ["near the peak, at 1.00 s", "last seen, at 2.00 s", "before, near its peak, at 5.00 s"]);
 });
 
 test("of a stack too deep for a browser both ends are shown", () => {
