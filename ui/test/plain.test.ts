@@ -105,7 +105,7 @@ test("numbers read as in the text report", () => {
 
 test("an address brings every part of a view back", () => {
   const state: State = {
-    view: "stacks", by: "temporary", direction: "callees", rootAtBottom: true, window: { begin: 0.125, end: 0.3333333333 },
+    view: "stacks", by: "temporary", direction: "callees", rootAtBottom: true, scopes: "hidden", window: { begin: 0.125, end: 0.3333333333 },
     fn: 12, stack: 99, query: "a&b=c #\"<x>/", only: true, skip: false, sort: "stacks:2:1", span: { begin: 0.5, end: 1.25 }, theme: "dark",
   };
   assert.deepEqual(fromFragment("#" + toFragment(state), initial), state);

@@ -176,6 +176,6 @@ export class StacksPage implements Page {
     if (tree.value(node) <= 0) return this.context.say(`this stack has nothing by this measure (${state.by})`);
     const span = spanOf(tree, node);
     const window = { begin: span.begin / whole, end: span.end / whole };
-    this.context.change({ view: "flame", direction: "down", window });
+    this.context.change({ view: "flame", direction: "down", window, ...(model.showsScopes() ? {} : { scopes: "shown" as const }) });
   }
 }
