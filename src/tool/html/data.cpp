@@ -21,6 +21,7 @@ namespace heapledger::html {
 namespace {
 
 constexpr std::size_t short_name_columns = 56;
+constexpr std::size_t short_address_columns = 28;
 
 // Strings are made safe to show here, once: control characters, direction marks and bytes that are no UTF-8 become
 // visible escapes, as in the text report.
@@ -155,9 +156,10 @@ std::string data_of(profile p, const std::string& said, const std::vector<counte
   string_table strings;
   std::vector<function_row> functions;
   for (const auto& function : tree.functions) {
-    const std::string brief = function.kind == analyse::function_kind::named
-                                  ? report::short_function(function.name, short_name_columns)
-                                  : function.name;
+    const std::string brief =
+        function.kind == analyse::function_kind::named     ? report::short_function(function.name, short_name_columns)
+        : function.kind == analyse::function_kind::address ? report::short_address(function.name, short_address_columns)
+                                                           : function.name;
     functions.push_back({strings.add(function.name), strings.add(brief), function.module, function.kind});
   }
   std::vector<line_row> lines;
