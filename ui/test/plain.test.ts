@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromFragment, initial, toFragment, type State } from "../src/app/state";
 import { Reader } from "../src/data/reader";
-import { thin, together, withPeak } from "../src/model/chart";
+import { chartOf, thin, together, withPeak } from "../src/model/chart";
 import { placeLines, scopeLines } from "../src/model/chart_lines";
 import { ageRows, fates, lifeRows, meanLife } from "../src/model/lifetimes";
 import { placeNames } from "../src/model/name_places";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, lifeText, percentText, secondsText } from "../src/model/text";
+import { textOn } from "../src/view/colours";
 import { brief } from "../src/view/json_stacks";
 import { memoryMaps, shownBytes } from "../src/view/memory_page";
 import { sizeRows } from "../src/view/sizes_page";
@@ -138,6 +139,18 @@ test("every allocation is in one row of the histogram", () => {
   assert.deepEqual(sizeRows(buckets), [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 15, allocations: 12 }]);
 });
 
+test("of a place without a name the offset stays", () => {
+  assert.equal(fitted("libx264.so.164+0x91466", 22), "libx264.so.164+0x91466");
+  assert.equal(fitted("libx264.so.164+0x91466", 15), "libx26…+0x91466");
+  assert.equal(fitted("libx264.so.164+0x91466", 9), "libx264.…");
+});
+
+test("text can be read on what is dark and what is light", () => {
+  assert.notEqual(textOn("hsl(220 6% 42%)"), textOn("hsl(6 35% 52%)"));
+  assert.equal(textOn("hsl(220 6% 34%)"), textOn("hsl(220 6% 42%)"));
+  assert.equal(textOn("hsl(30 72% 61.2%)"), textOn("hsl(220 10% 86%)"));
+});
+
 test("names lose outer scopes before they are cut", () => {
   assert.equal(fitted("a::b<c::d>::e", 20), "a::b<c::d>::e");
   assert.equal(fitted("a::b<c::d>::e", 12), "b<c::d>::e");
@@ -213,6 +226,14 @@ test("rows by value, zeros as they stood", () => {
   };
   assert.deepEqual(sorted(false), [4, 1, 5, 0, 3, 2, 6]);
   assert.deepEqual(sorted(true), [6, 2, 0, 3, 1, 5, 4]);
+});
+
+test("lines of places end with their program, where an older one ran for longer", () => {
+  const report = (...times: number[]): object => ({ totals: { peak_bytes: 1 }, timeline: times.map((time) => ({ time, live_bytes: 1 })) });
+  const words = { places: { time: [1, 2], lines: [{ name: "f", place: "", live: [10, 20] }] } };
+  const chart = chartOf({ report: report(1, 2, 3), words, before: { report: report(1, 4) } } as never, 5);
+  assert.deepEqual(chart.time, [1, 2, 3, 4]);
+  assert.deepEqual(chart.parts[0]!.live, [10, 20, 20, null]);
 });
 
 test("scopes at the times of the timeline", () => {

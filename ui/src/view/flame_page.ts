@@ -25,7 +25,6 @@ export class FlamePage implements Page {
   constructor(private readonly context: Context, private readonly small = false) {
     this.flame = new Flame({
       label: (fn) => (fn < 0 ? this.wholeLabel() : shortName(context.profile, fn)),
-      colours: () => context.colours(),
       fill: (tree, node) => this.fill(tree, node),
       found: () => context.model.found()?.functions ?? null,
       hint: (tree, node, event) => this.point(tree, node, event),
