@@ -39,16 +39,16 @@ std::string places_over_time(const profile& p) {
   const auto places = worth_a_line(timeline, sites);
 
   std::vector<std::string> names, files;
-  std::vector<std::pair<std::string, analyse::frame_ref>> looks;
+  std::vector<report::shown_name> looks;
   for (const auto& [site, live_bytes] : places) {
     const auto& frame = sites[site].frame;
     const std::uint32_t line = frame.location == none ? 0 : analyse::line_number(p, frame);
     names.push_back(frame.location == none ? "(without a stack)" : report::frame_name(p, frame, name_columns));
     files.push_back(report::frame_place(p, frame, {&line, line == 0 ? 0U : 1U}, false, SIZE_MAX));
-    looks.push_back({names.back() + " " + files.back(), frame});
+    looks.push_back({names.back() + " " + files.back(), analyse::function_name(p, frame)});
   }
   // Two places of one function are told apart by their lines, two instances of a template by what they are of.
-  const auto words = report::distinguishing_words(p, looks);
+  const auto words = report::distinguishing_words(looks);
   std::string times, lines;
   for (const auto time_ns : timeline.times_ns()) times += (times.empty() ? "" : ",") + report::json_seconds(time_ns);
   for (std::size_t i = 0; i < places.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 
 #include "tool/report/names.hpp"
@@ -51,17 +52,16 @@ std::vector<std::string> differing_parts(const std::vector<std::string>& names) 
   return parts;
 }
 
-std::vector<std::string> distinguishing_words(const profile& p,
-                                              const std::vector<std::pair<std::string, analyse::frame_ref>>& entries) {
-  std::map<std::string, std::vector<std::size_t>> by_look;
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    if (!analyse::function_name(p, entries[i].second).empty()) by_look[entries[i].first].push_back(i);
-  std::vector<std::string> words(entries.size());
+std::vector<std::string> distinguishing_words(const std::vector<shown_name>& names) {
+  std::map<std::string_view, std::vector<std::size_t>> by_look;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!names[i].function.empty()) by_look[names[i].look].push_back(i);
+  std::vector<std::string> words(names.size());
   for (const auto& [look, alike] : by_look) {
     if (alike.size() == 1) continue;
-    std::vector<std::string> names;
-    for (const auto i : alike) names.push_back(short_function(analyse::function_name(p, entries[i].second), SIZE_MAX));
-    const auto parts = differing_parts(names);
+    std::vector<std::string> whole;
+    for (const auto i : alike) whole.push_back(short_function(names[i].function, SIZE_MAX));
+    const auto parts = differing_parts(whole);
     for (std::size_t i = 0; i < alike.size(); ++i)
       if (!parts[i].empty()) words[alike[i]] = " [" + cut_right(parts[i], most_columns) + "]";
   }

@@ -2,19 +2,19 @@
 #pragma once
 
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
-
-#include "tool/analyse/frames.hpp"
-#include "tool/profile/profile.hpp"
 
 namespace heapledger::report {
 
-// How each entry of a list looks, and the function that it stands for. The result is what to say behind its name:
-// nothing, or where others look the same, the part of the whole name in which it differs from theirs: "
-// [order_record]".
-std::vector<std::string> distinguishing_words(const profile& p,
-                                              const std::vector<std::pair<std::string, analyse::frame_ref>>& entries);
+struct shown_name {
+  std::string look;           // as the list has it
+  std::string_view function;  // whole; empty: it has no name
+};
+
+// What to say behind each name: nothing, or where others look the same, the part of the whole name in which it differs
+// from theirs: " [order_record]".
+std::vector<std::string> distinguishing_words(const std::vector<shown_name>& names);
 
 // The same for whole names, without the brackets; nothing where they do not differ.
 std::vector<std::string> differing_parts(const std::vector<std::string>& names);

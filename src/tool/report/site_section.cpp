@@ -95,14 +95,15 @@ std::int64_t shared_by_sites(const site_list& list, measure by) {
 
 // Behind the name of each site that is shown.
 std::vector<std::string> words_behind(const page& page, const site_list& list, std::span<const std::uint32_t> shown) {
-  std::vector<std::pair<std::string, analyse::frame_ref>> looks;
+  std::vector<shown_name> names;
   for (const auto i : shown) {
     analyse::caller place;
     place.frame = list.sites()[i].frame;
     if (place.frame.location != none) place.lines = {analyse::line_number(list.source(), place.frame)};
-    looks.push_back({frame_line(list.source(), margin, place, page.width()), place.frame});
+    names.push_back(
+        {frame_line(list.source(), margin, place, page.width()), analyse::function_name(list.source(), place.frame)});
   }
-  return distinguishing_words(list.source(), looks);
+  return distinguishing_words(names);
 }
 
 void write_left_out(page& page, const profile& p, const analyse::caller_tree& tree) {
