@@ -131,6 +131,7 @@ TEST(machinery, knows_wrappers_from_the_programs_own_code) {
                            "VSIMalloc3Verbose",
                            "_MagickReallocateResourceLimitedMemory",
                            "Rf_allocVector3",
+                           "AllocateHeap(unsigned long, MEMFLAGS)",
                            "MemoryContextAlloc"}) {
     EXPECT_TRUE(is_allocation_wrapper(name)) << name;
   }
