@@ -4,6 +4,8 @@ by whoever asks; and what cannot be attached to is told from what can in one lin
 import glob
 import json
 import os
+import select
+import shutil
 import signal
 import subprocess
 import unittest
@@ -355,6 +357,25 @@ class Programs(Attached):
         self.assertEqual(done.status, 125)
         self.assertIn(b"it was started under heapledger, and is profiled up to its end", done.err)
         run.communicate()
+
+    def test_whose_run_was_killed(self):
+        run = self.start(ledger.BIN, "run", "-o", self.path("run.hlp"), "--", "python3", "-c", ALLOCATES, stderr=subprocess.PIPE)
+        self.assertEqual(run.stdout.readline(), b"on\n")
+        [pid] = ledger.children_under_probe(run.pid)
+        run.kill()
+        run.wait()
+        done = ledger.execute([ledger.BIN, "detach", str(pid)], cwd=self.dir)
+        self.assertEqual(done.status, 125)
+        self.assertIn(b"nobody writes its profile", done.err)
+        segment = done.err.split()[-1].decode()
+        self.addCleanup(shutil.rmtree, segment[: segment.index("/", segment.index("/heapledger-") + 1)])
+        pidfd = os.pidfd_open(pid)
+        os.kill(pid, signal.SIGKILL)
+        select.select([pidfd], [], [])
+        os.close(pidfd)
+        done = ledger.execute([ledger.BIN, "export", "--format", "hlp", "-o", "kept.hlp", segment], cwd=self.dir)
+        self.assertEqual(done.status, 0, done)
+        self.assertGreater(ledger.report(self.path("kept.hlp"))["totals"]["allocations"], 0)
 
     def test_own_mounts(self):
         if os.getuid() != 0 or ledger.execute(["unshare", "-m", "true"]).status != 0:

@@ -95,6 +95,9 @@ class Page(ledger.Case):
         self.assertEqual((again.status, again.err.count(b"\n")), (125, 1), again)
         self.assertIn(b"exists", again.err)
         self.assertEqual(self.html("-f", profile).status, 0)
+        compared = self.html("--diff", profile, profile)
+        self.assertEqual(compared.status, 0, compared)
+        self.assertTrue(os.path.exists(page.replace(".html", ".diff.html")), compared)
         piped = self.html("-o", "-", profile)
         with open(page, "rb") as file:
             self.assertEqual(piped.out, file.read())

@@ -131,6 +131,7 @@ TEST(machinery, knows_wrappers_from_the_programs_own_code) {
                            "VSIMalloc3Verbose",
                            "_MagickReallocateResourceLimitedMemory",
                            "Rf_allocVector3",
+                           "AllocateHeap(unsigned long, MEMFLAGS)",
                            "MemoryContextAlloc"}) {
     EXPECT_TRUE(is_allocation_wrapper(name)) << name;
   }
@@ -185,6 +186,14 @@ TEST(machinery, knows_headers_of_installed_libraries) {
     EXPECT_TRUE(is_foreign_source(file)) << file;
   for (const char* file : {"/usr/src/prog/main.cpp", "/usr/include/../src/main.cpp", "../include/prog.hpp", ""})
     EXPECT_FALSE(is_foreign_source(file)) << file;
+}
+
+TEST(short_address, keeps_the_offset) {
+  EXPECT_EQ(report::short_address("libfoo.so+0x12", 14), "libfoo.so+0x12");
+  EXPECT_EQ(report::short_address("_multiarray_umath.cpython-311-x86_64-linux-gnu.so+0xde137", 20),
+            "_multiarr...+0xde137");
+  EXPECT_EQ(report::short_address("0x7f0012345678", 20), "0x7f0012345678");
+  EXPECT_EQ(report::short_address("a+0x1\x1b", 9), "a+0x1\\x1b");
 }
 
 TEST(short_function, drops_what_a_reader_does_not_need) {

@@ -142,6 +142,46 @@ TEST(export_heaptrack, a_plain_program_is_told_without_any_difference) {
   EXPECT_EQ(read(plan).misjudged, 0U);
 }
 
+// What held half of it first comes first, and is freed last where it held half of it last.
+TEST(export_heaptrack, blocks_come_and_go_as_their_stacks_did) {
+  sample::profile_builder builder;
+  builder.stack({{"early"}}, sample::booked(2, 2000, 2, 2000, 2000));
+  builder.stack({{"late"}}, sample::booked(2, 20, 2, 20, 20));
+  builder.stack({{"stays"}}, sample::booked(1, 5, 0, 0, 5));
+  profile& p = builder.edit();
+  p.stack_timeline = {{0, 10, 1500}, {0, 30, 2000}, {0, 50, 1200}, {1, 20, 9}, {1, 30, 20}, {1, 40, 15}, {2, 15, 5}};
+  expect_same(p);
+  std::vector<std::uint64_t> climbs, descends;
+  heaptrack_events events;
+  events.phase = [](heaptrack_phase) {};
+  events.same_again = [](std::uint32_t group) { return group; };
+  events.allocate = events.free = [](std::uint32_t) {};
+  events.climb_to = [&](std::uint64_t live_bytes) { climbs.push_back(live_bytes); };
+  events.descend_to = [&](std::uint64_t live_bytes) { descends.push_back(live_bytes); };
+  EXPECT_EQ(play(plan_blocks(p, UINT64_MAX), events), 0U);
+  EXPECT_EQ(climbs, (std::vector<std::uint64_t>{1000, 2000, 2010, 2020, 2025, 2025}));
+  EXPECT_EQ(descends, (std::vector<std::uint64_t>{2015, 2005, 1005, 5}));
+}
+
+// Half of what lived at the peak came at the second point, and was there until the fourth; the rest at the peak itself.
+TEST(export_heaptrack, time_passes_as_the_timeline_saw_it) {
+  sample::profile_builder builder;
+  builder.stack({{"first"}}, sample::booked(1, 100, 1, 100, 100));
+  builder.stack({{"second"}}, sample::booked(1, 100, 0, 0, 100));
+  profile& p = builder.edit();
+  constexpr std::int64_t ms = 1'000'000;
+  p.process.duration_ns = 100 * ms;
+  p.peak.time_ns = 50 * ms;
+  p.timeline = {{10 * ms, 5}, {20 * ms, 100}, {30 * ms, 20}, {70 * ms, 120}, {80 * ms, 100}, {90 * ms, 100}};
+  std::string text;
+  write_heaptrack(p, {}, [&](std::string_view piece) { text += piece; });
+  std::string events;
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    if (std::string_view("c+-").find(text[at]) != std::string_view::npos)
+      events += text.substr(at, text.find('\n', at) - at) + " ";
+  EXPECT_EQ(events, "c 0 c a c 14 c 14 + 1 c 1e c 32 + 2 c 33 c 46 c 50 c 50 - 1 c 5a c 64 ");
+}
+
 TEST(export_heaptrack, large_blocks_pass_one_by_one) {
   sample::profile_builder builder;
   builder.stack({{"large"}}, sample::booked(150, 150'000'000, 150, 150'000'000, 1'000'000));

@@ -62,6 +62,39 @@ TEST(html_data, holds_what_the_largest_places_held_over_time) {
   EXPECT_NE(data.find(R"("live":[4096,8192,12288,16384])"), std::string::npos);
 }
 
+TEST(html_data, of_two_profiles_holds_what_places_of_the_newer_held_over_time) {
+  profile after = full_profile();
+  after.stack_timeline.clear();
+  for (std::int64_t i = 1; i < 5; ++i) after.stack_timeline.push_back({0, i * 250'000'000, 4096 * i});
+  const std::string data = page_data(full_profile(), after);
+  EXPECT_NE(data.find(R"("places":{"time":[0.25,0.5,0.75,1.0],"lines":[{)"), std::string::npos);
+}
+
+TEST(html_data, tells_instances_of_a_template_on_one_line_apart) {
+  sample::profile_builder builder;
+  for (const std::string of : {"user", "order"})
+    builder.stack({{"a_table_with_a_very_long_name<a_type_of_records::" + of + ">::insert()", "table.hpp", 7}},
+                  sample::booked(1, 1, 0, 0, 1));
+  profile& p = builder.edit();
+  for (std::uint32_t stack = 0; stack < 2; ++stack)
+    for (std::int64_t i = 1; i < 5; ++i) p.stack_timeline.push_back({stack, i, 4096 + stack});
+  const std::string data = page_data(p);
+  EXPECT_NE(data.find(R"("name":"...::insert [user]")"), std::string::npos);
+  EXPECT_NE(data.find(R"("name":"...::insert [order]")"), std::string::npos);
+}
+
+TEST(html_data, names_the_module_that_lacks_names_of_most_bytes_as_the_report_does) {
+  sample::profile_builder builder;
+  builder.stack({{"", "", 0, "/bin/large"}}, sample::booked(1, 90, 0, 0, 90));
+  builder.stack({{"", "", 0, "/bin/many"}}, sample::booked(1, 10, 0, 0, 10));
+  profile& p = builder.edit();
+  const location nameless = p.locations.back();
+  p.locations.resize(p.locations.size() + 10, nameless);
+  EXPECT_NE(page_data(p).find("\"nameless\":\"100 % of the bytes at the peak belong to functions without a name, "
+                              "most of them in large."),
+            std::string::npos);
+}
+
 TEST(html_data, holds_the_totals_of_the_report) {
   const profile p = full_profile();
   const std::string data = page_data(p);

@@ -50,6 +50,21 @@ TEST(report_diff, a_recursion_is_of_the_frames_that_are_shown) {
   EXPECT_EQ(text.find("for_each"), std::string::npos) << text;
 }
 
+TEST(report_diff, tells_instances_of_a_template_on_one_line_apart) {
+  const std::string table = "a_table_with_a_name_as_long_as_half_a_line<a_type_of_records::";
+  const sample_frame user{table + "user>::insert()", "table.hpp", 7}, order{table + "order>::insert()", "table.hpp", 7};
+  profile_builder before, after;
+  for (const auto& frame : {user, order}) {
+    before.stack({frame, {"main", "a.cpp", 1}}, booked(1, 1, 0, 0, 1));
+    after.stack({frame, {"main", "a.cpp", 1}}, booked(1, 2, 0, 0, 2));
+  }
+  const profile old_profile = before.build();
+  const profile new_profile = after.build();
+  const std::string text = diff_text(diff::comparison(old_profile, new_profile), {}, {});
+  EXPECT_NE(text.find("...::insert [user] "), std::string::npos) << text;
+  EXPECT_NE(text.find("...::insert [order] "), std::string::npos) << text;
+}
+
 TEST(report_diff, a_stack_of_nothing_but_rust_is_shown_as_it_is) {
   const std::string text = growth_of({{"std::rt::init"}, {"std::rt::lang_start_internal"}});
   EXPECT_NE(text.find("std::rt::init"), std::string::npos) << text;

@@ -380,6 +380,8 @@ TEST(report_text, scopes_that_are_alike_are_not_all_left_out) {
   for (const char* shown : {"  kind 100 ", "  kind 115 ", "  kind 139 ", "8 allocations refused", "  small ",
                             "    cache ", "  23 more kinds"})
     EXPECT_NE(text.find(shown), std::string::npos) << shown << text;
+  const std::string rest = text.substr(text.find("  23 more kinds"));
+  EXPECT_LT(rest.find(" 22.5 KiB "), rest.find('\n')) << "so that what is in the column allocated adds up: " << rest;
   for (const char* left_out : {"  kind 116 ", "  kind 138 "})
     EXPECT_EQ(text.find(left_out), std::string::npos) << left_out << text;
 }

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { growthIsTheDifference } from "./browser_compared.mjs";
 import { backReturns, keysAreEnough, spanByKeys } from "./browser_keys.mjs";
-import { everyViewShows, leaksAreTold, mappingsAreTold, marksAreTold, narrowTablesShowTheirOrder, paperHasAll, poolsAreTold, sizesAndLivesAreTold } from "./browser_views.mjs";
+import { everyViewShows, leaksAreTold, mappingsAreTold, marksAreTold, narrowTablesShowTheirOrder, paperHasAll, poolsAreTold, sizesAndLivesAreTold, threadsAreTold } from "./browser_views.mjs";
 
 const [file, ...reportFiles] = process.argv.slice(2);
 const address = pathToFileURL(file).href;
@@ -266,6 +266,7 @@ try {
   await narrowTablesShowTheirOrder(opened);
   if (report.markers) await marksAreTold(opened);
   if (report.pools) await poolsAreTold(opened);
+  await threadsAreTold(opened);
   if (report.mapped) await mappingsAreTold(opened);
   assert.equal((await page.$("[data-view=leaks]")) !== null, leaks !== undefined, "a view of leaks");
   if (leaks) await leaksAreTold({ ...opened, leaks });

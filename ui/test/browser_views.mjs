@@ -80,6 +80,15 @@ export async function narrowTablesShowTheirOrder({ page, settled }) {
   await page.setViewportSize({ width: 1280, height: 800 });
 }
 
+// Those of one name are a row, where that leaves more than one.
+export async function threadsAreTold({ page, settled, report }) {
+  await page.click("[data-view=threads]");
+  await settled();
+  const names = new Set(report.threads.map((thread) => thread.name || thread.tid)).size;
+  const rows = await page.$$eval("main tbody tr", (all) => all.length);
+  assert.equal(rows, names > 1 ? names : report.threads.length);
+}
+
 export async function mappingsAreTold({ page, settled, report }) {
   await page.click("[data-view=memory]");
   await settled();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { stackValues } from "../src/model/measure";
 import { Model } from "../src/app/model";
 import { initial } from "../src/app/state";
-import { functionName, lineText, type Profile } from "../src/model/profile";
+import { functionName, kindScope, lineText, type Profile } from "../src/model/profile";
 import type { ScopeRow } from "../src/data/report";
 import { largestFirst } from "../src/model/scope_order";
 import { matcher, search, stacksIn } from "../src/model/search";
@@ -101,6 +101,20 @@ test("a tree may grow in steps, and another in between", () => {
     return [children.length, Array.from(children).slice(0, 50).map((node) => [tree.fn(node), tree.value(node)]), Array.from(other.children(0)).map((node) => other.value(node))];
   };
   assert.deepEqual(grown(true), grown(false));
+});
+
+test("without scopes, what is in them is added up", () => {
+  const scoped = sample([
+    { path: ["request 1", "query", "main", "load"], peak: 5 }, { path: ["request 1", "main", "load"], peak: 10 },
+    { path: ["request 2", "main", "load"], peak: 20 }, { path: ["request 2", "main", "parse"], peak: 1 }, { path: ["main", "load"], peak: 40 },
+  ]);
+  const names = Array.from({ length: scoped.functions.count }, (_, fn) => functionName(scoped, fn));
+  names.forEach((name, fn) => /request|query/.test(name) && (scoped.functions.kind[fn] = kindScope));
+  const all = weights(scoped);
+  assert.equal(shape(scoped, MergedTree.withoutScopes(scoped, { shown: all })), "everything 76 (main 76 (load 75 parse 1))");
+  assert.equal(shape(scoped, MergedTree.inverted(scoped, { shown: all }, "site", false)), "everything 76 (load 75 (main 75) parse 1 (main 1))");
+  assert.equal(shape(scoped, new CallTree(scoped, { shown: all })),
+    "everything 76 (main 40 (load 40) request 2 21 (main 21 (load 20 parse 1)) request 1 15 (main 10 (load 10) query 5 (main 5 (load 5))))");
 });
 
 test("a search finds functions, files and modules, and knows their share", () => {

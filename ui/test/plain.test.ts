@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromFragment, initial, toFragment, type State } from "../src/app/state";
 import { Reader } from "../src/data/reader";
-import { thin, together, withPeak } from "../src/model/chart";
+import { chartOf, thin, together, withPeak } from "../src/model/chart";
 import { placeLines, scopeLines } from "../src/model/chart_lines";
 import { ageRows, fates, lifeRows, meanLife } from "../src/model/lifetimes";
 import { placeNames } from "../src/model/name_places";
 import { fitted } from "../src/model/names";
 import { bytesText, changeText, countText, growthText, lifeText, percentText, secondsText } from "../src/model/text";
+import { textOn } from "../src/view/colours";
 import { brief } from "../src/view/json_stacks";
+import { memoryMaps, shownBytes } from "../src/view/memory_page";
 import { sizeRows } from "../src/view/sizes_page";
 import { ends } from "../src/view/stack_list";
 import { sortByValue } from "../src/view/table";
@@ -26,6 +28,22 @@ test("varints are read exactly up to 2^53", () => {
       assert.equal(BigInt(new Reader(Uint8Array.from(varint(value))).varint()), value);
     }
   }
+});
+
+test("the bar of resident memory is as wide as it, whatever of the live blocks is not resident", () => {
+  const map = { time: 1, rss_bytes: 90, live_bytes: 1000, allocator_bytes: -970, tag_bytes: 10, profiler_bytes: 5, mapped_bytes: 20,
+    file_bytes: 15, stack_bytes: 6, other_bytes: 4 };
+  const { time: _time, rss_bytes: rss, ...rows } = map;
+  const shown = (Object.keys(rows) as (keyof typeof rows)[]).map((key) => [key, shownBytes(map, key)] as const);
+  assert.equal(shown.reduce((sum, [, bytes]) => sum + bytes, 0), rss);
+  assert.deepEqual(shown.slice(0, 2), [["live_bytes", 30], ["allocator_bytes", 0]]);
+  assert.equal(shownBytes({ ...map, allocator_bytes: 7 }, "live_bytes"), 1000);
+});
+
+test("of two profiles resident memory is that of both", () => {
+  const report = (time: number): object => ({ process: { ended: "exited" }, memory_peak: { time }, memory: { time: time + 1 } });
+  const titles = memoryMaps({ report: report(1), before: { report: report(5) } } as never).map(([title]) => title);
+  assert.deepEqual(titles, ["near the peak, at 1.00 s", "last seen, at 2.00 s", "before, near its peak, at 5.00 s"]);
 });
 
 test("of a stack too deep for a browser both ends are shown", () => {
@@ -88,7 +106,7 @@ test("numbers read as in the text report", () => {
 
 test("an address brings every part of a view back", () => {
   const state: State = {
-    view: "stacks", by: "temporary", direction: "callees", rootAtBottom: true, window: { begin: 0.125, end: 0.3333333333 },
+    view: "stacks", by: "temporary", direction: "callees", rootAtBottom: true, scopes: "hidden", window: { begin: 0.125, end: 0.3333333333 },
     fn: 12, stack: 99, query: "a&b=c #\"<x>/", only: true, skip: false, sort: "stacks:2:1", span: { begin: 0.5, end: 1.25 }, theme: "dark",
   };
   assert.deepEqual(fromFragment("#" + toFragment(state), initial), state);
@@ -119,6 +137,18 @@ test("two timelines on one axis keep every point of both", () => {
 test("every allocation is in one row of the histogram", () => {
   const buckets = [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 11, allocations: 5 }, { from: 12, to: 15, allocations: 7 }, { from: 64, to: 79, allocations: 0 }];
   assert.deepEqual(sizeRows(buckets), [{ from: 0, to: 0, allocations: 3 }, { from: 8, to: 15, allocations: 12 }]);
+});
+
+test("of a place without a name the offset stays", () => {
+  assert.equal(fitted("libx264.so.164+0x91466", 22), "libx264.so.164+0x91466");
+  assert.equal(fitted("libx264.so.164+0x91466", 15), "libx26…+0x91466");
+  assert.equal(fitted("libx264.so.164+0x91466", 9), "libx264.…");
+});
+
+test("text can be read on what is dark and what is light", () => {
+  assert.notEqual(textOn("hsl(220 6% 42%)"), textOn("hsl(6 35% 52%)"));
+  assert.equal(textOn("hsl(220 6% 34%)"), textOn("hsl(220 6% 42%)"));
+  assert.equal(textOn("hsl(30 72% 61.2%)"), textOn("hsl(220 10% 86%)"));
 });
 
 test("names lose outer scopes before they are cut", () => {
@@ -196,6 +226,14 @@ test("rows by value, zeros as they stood", () => {
   };
   assert.deepEqual(sorted(false), [4, 1, 5, 0, 3, 2, 6]);
   assert.deepEqual(sorted(true), [6, 2, 0, 3, 1, 5, 4]);
+});
+
+test("lines of places end with their program, where an older one ran for longer", () => {
+  const report = (...times: number[]): object => ({ totals: { peak_bytes: 1 }, timeline: times.map((time) => ({ time, live_bytes: 1 })) });
+  const words = { places: { time: [1, 2], lines: [{ name: "f", place: "", live: [10, 20] }] } };
+  const chart = chartOf({ report: report(1, 2, 3), words, before: { report: report(1, 4) } } as never, 5);
+  assert.deepEqual(chart.time, [1, 2, 3, 4]);
+  assert.deepEqual(chart.parts[0]!.live, [10, 20, 20, null]);
 });
 
 test("scopes at the times of the timeline", () => {

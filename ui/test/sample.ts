@@ -66,7 +66,7 @@ export function sample(stacks: SampleStack[]): Profile {
   return {
     before: undefined,
     exact: true,
-    words: { name: "program", command: "program", ending: "", host: "", losses: [], errors: [], error_kinds: [], symbols: [], modules, threads: [], nameless_peak_bytes: 0, dead_ends: "", notes: [], places: { time: [], lines: [] }, resident: [], symbolized: true },
+    words: { name: "program", command: "program", ending: "", host: "", losses: [], errors: [], error_kinds: [], symbols: [], modules, threads: [], nameless: "", dead_ends: "", notes: [], places: { time: [], lines: [] }, resident: [], symbolized: true },
     report: { process: { ended: "exited" } } as unknown as Report,
     strings: new Strings(Uint32Array.from(bytes, (one) => one.length), Uint8Array.from(bytes.flatMap((one) => [...one]))),
     functions: {

@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 34> wrapper_qualities = {
 
 constexpr std::array<std::string_view, 5> wrapper_endings = {"_alloc", "_alloc0", "_allocz", "Alloc", "Alloc0"};
 
-constexpr std::array<std::string_view, 34> wrapper_names = {"operator new",
+constexpr std::array<std::string_view, 36> wrapper_names = {"operator new",
                                                             "operator new[]",
                                                             "aligned_alloc",
                                                             "allocate",
@@ -83,7 +83,9 @@ constexpr std::array<std::string_view, 34> wrapper_names = {"operator new",
                                                             "talloc_pool",
                                                             "Rf_allocSExp",
                                                             "Rf_allocVector",
-                                                            "Rf_allocVector3"};
+                                                            "Rf_allocVector3",
+                                                            "AllocateHeap",
+                                                            "ReallocateHeap"};
 
 constexpr std::array<std::string_view, 13> start_names = {"_start",
                                                           "__libc_start_main",

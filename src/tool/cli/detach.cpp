@@ -13,6 +13,7 @@
 #include "tool/cli/run_finish.hpp"
 #include "tool/cli/run_messages.hpp"
 #include "tool/cli/run_parts.hpp"
+#include "tool/collect/left_sessions.hpp"
 #include "tool/collect/output.hpp"
 #include "tool/collect/process.hpp"
 #include "tool/collect/programs.hpp"
@@ -84,6 +85,11 @@ std::optional<int> try_to_detach(const detach_options& options, pid_t pid) {
   const collect::segment_file segment(program->segment, collect::links::refused);
   if (watcher.state == attach_watcher::never && segment.header().state == wire::lifecycle::detached)
     throw input_error(fmt::format("process {}", pid), "it was detached already, and its profile is written");
+  if (watcher.state == attach_watcher::never && collect::is_left(directory))
+    throw input_error(
+        fmt::format("process {}", pid), "nobody writes its profile: the heapledger run that started it is gone",
+        fmt::format("heapledger export --format hlp -o FILE {} does, of now; of its end, then, the same with {}", pid,
+                    program->segment));
   if (watcher.state == attach_watcher::never)
     throw input_error(fmt::format("process {}", pid), "it was started under heapledger, and is profiled up to its end",
                       fmt::format("heapledger snapshot {} keeps what it holds now", pid));

@@ -15,13 +15,15 @@
 namespace heapledger::cli {
 namespace {
 
-std::string page_name(const std::string& profile, const process_info& process) {
-  if (names_process(profile))
-    return collect::expand("heapledger.%e.%p.html",
+// What changed is not written over the page of the profile itself.
+std::string page_name(const html_options& options, const process_info& process) {
+  const std::string ending = options.before.empty() ? ".html" : ".diff.html";
+  if (names_process(options.file))
+    return collect::expand("heapledger.%e.%p" + ending,
                            {.pid = process.pid, .program = process.exe, .host = {}, .start_s = 0});
-  constexpr std::string_view ending = ".hlp";
-  const std::size_t kept = profile.size() - (profile.ends_with(ending) ? ending.size() : 0);
-  return profile.substr(0, kept) + ".html";
+  constexpr std::string_view profile_ending = ".hlp";
+  const std::size_t left_out = options.file.ends_with(profile_ending) ? profile_ending.size() : 0;
+  return options.file.substr(0, options.file.size() - left_out) + ending;
 }
 
 }  // namespace
@@ -32,7 +34,7 @@ int html(const html_options& options) {
     return exit_failure;
   }
   profile loaded = load_profile(options.file, options.debug);
-  const std::string path = options.output.empty() ? page_name(options.file, loaded.process) : options.output;
+  const std::string path = options.output.empty() ? page_name(options, loaded.process) : options.output;
   output_file file(path, options.force, {options.file, options.before});
   const std::string page = options.before.empty()
                                ? html::html_page(std::move(loaded))

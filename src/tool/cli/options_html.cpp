@@ -11,7 +11,8 @@ html_options parse_html(std::span<const std::string> given_words) {
   auto& app = line.app();
   app.footer("html [options] PROFILE | PID");
   app.add_option("PROFILE", options.file, "a .hlp file, or the pid of a running program")->type_name("");
-  app.add_option("-o,--output", options.output, "the page (PROFILE with .html for .hlp); - is standard output")
+  app.add_option("-o,--output", options.output,
+                 "the page (PROFILE with .html for .hlp, with --diff .diff.html); - is standard output")
       ->type_name("FILE");
   app.add_option("--diff", options.before, "an older profile: the page shows what changed since")->type_name("OLD");
   app.add_flag("-f,--force", options.force, "overwrite an existing file");

@@ -45,6 +45,11 @@ std::uint64_t bytes_in(const fs::path& folder) {
 
 }  // namespace
 
+bool is_left(const std::string& directory) {
+  const fs::path path(directory);
+  return is_of_ended_process(path.filename().string()) || is_of_ended_process(path.parent_path().filename().string());
+}
+
 std::vector<left_session> left_sessions(const std::string& folder, const std::vector<std::string>& segments) {
   std::vector<std::pair<fs::file_time_type, left_session>> found;
   std::error_code unknown;

@@ -15,4 +15,7 @@ struct left_session {
 // Of this user, in `folder`, the newest first. In use is what one of `segments` lies in, or whose maker's pid there is.
 std::vector<left_session> left_sessions(const std::string& folder, const std::vector<std::string>& segments);
 
+// Whether who made the session that this directory is of, or lies in, was a process of this user that is gone.
+bool is_left(const std::string& directory);
+
 }  // namespace heapledger::collect

@@ -21,6 +21,13 @@ constexpr std::uint64_t most_allocations = 20'000'000;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::int64_t millisecond_ns = 1'000'000;
 
+std::vector<std::int64_t> highest_from(const std::vector<timeline_point>& timeline) {
+  std::vector<std::int64_t> highest(timeline.size());
+  std::int64_t most = 0;
+  for (std::size_t i = timeline.size(); i-- > 0;) highest[i] = most = std::max(most, timeline[i].live_bytes);
+  return highest;
+}
+
 class heaptrack_writer {
  public:
   heaptrack_writer(const profile& p, const sink& out)
@@ -28,6 +35,8 @@ class heaptrack_writer {
         names_(p),
         text_(out),
         plan_(plan_blocks(p, most_allocations)),
+        peak_ns_(p.peak.time_ns.value_or(p.process.duration_ns)),
+        highest_from_(highest_from(p.timeline)),
         string_ids_(p.strings.size(), 0),
         module_ids_(p.modules.size(), 0),
         ip_ids_(p.locations.size(), 0),
@@ -42,6 +51,8 @@ class heaptrack_writer {
     events.same_again = [&](std::uint32_t group) { return same_again(group); };
     events.allocate = [&](std::uint32_t group) { event('+', group); };
     events.free = [&](std::uint32_t group) { event('-', group); };
+    events.climb_to = [&](std::uint64_t live_bytes) { climb_to(static_cast<std::int64_t>(live_bytes)); };
+    events.descend_to = [&](std::uint64_t live_bytes) { descend_to(static_cast<std::int64_t>(live_bytes)); };
     info_ids_.resize(plan_.groups.size(), 0);
     const std::uint64_t misjudged = play(plan_, events);
     pass_time(p_.process.duration_ns);
@@ -73,10 +84,29 @@ class heaptrack_writer {
   }
 
   void begin(heaptrack_phase phase) {
-    const std::int64_t peak = p_.peak.time_ns.value_or(p_.process.duration_ns);
     if (phase == heaptrack_phase::before_peak) pass_time(0);
-    if (phase == heaptrack_phase::at_peak) pass_time(peak);
-    if (phase == heaptrack_phase::after_peak) pass_time(peak + millisecond_ns);
+    if (phase == heaptrack_phase::after_peak) pass_time(peak_ns_ + millisecond_ns);
+  }
+
+  // When so much lived first.
+  void climb_to(std::int64_t live_bytes) {
+    if (time_ns_ >= peak_ns_) return;
+    const auto& points = p_.timeline;
+    while (rising_ < points.size() && points[rising_].time_ns < peak_ns_ && points[rising_].live_bytes < live_bytes)
+      ++rising_;
+    const bool is_before = live_bytes < static_cast<std::int64_t>(plan_.peak_bytes) && rising_ < points.size() &&
+                           points[rising_].time_ns < peak_ns_;
+    const std::int64_t time_ns = is_before ? points[rising_].time_ns : peak_ns_;
+    if (time_ns > time_ns_) pass_time(time_ns);
+  }
+
+  // When more than that had lived for the last time.
+  void descend_to(std::int64_t live_bytes) {
+    const auto& points = p_.timeline;
+    while (falling_ < points.size() && (points[falling_].time_ns <= peak_ns_ || highest_from_[falling_] > live_bytes))
+      ++falling_;
+    const std::int64_t time_ns = falling_ < points.size() ? points[falling_].time_ns : p_.process.duration_ns;
+    if (time_ns > time_ns_) pass_time(time_ns);
   }
 
   // With what was resident meanwhile.
@@ -176,6 +206,10 @@ class heaptrack_writer {
   safe_names names_;
   text_out text_;
   heaptrack_plan plan_;
+  std::int64_t peak_ns_;
+  std::vector<std::int64_t> highest_from_;  // by point of the timeline, from there to the end
+  std::size_t rising_ = 0;
+  std::size_t falling_ = 0;
   std::vector<std::uint32_t> string_ids_;
   std::vector<std::uint32_t> module_ids_;
   std::vector<std::uint32_t> ip_ids_;    // by location

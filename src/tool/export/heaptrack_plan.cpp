@@ -61,6 +61,7 @@ class planner {
 
   heaptrack_plan plan() {
     for (std::uint32_t i = 0; i < p_.stacks.size(); ++i) add_stack(i, p_.stacks[i].count);
+    date_stacks();
     std::uint64_t blocks = 0;
     for (const block_group& group : plan_.groups) blocks += group.blocks;
     if (blocks > most_blocks) {
@@ -71,6 +72,17 @@ class planner {
   }
 
  private:
+  void date_stacks() {
+    plan_.came_ns.resize(p_.stacks.size());
+    plan_.went_ns.resize(p_.stacks.size());
+    for (const auto& moment : p_.stack_timeline) {
+      if (moment.live_bytes <= 0 || moment.live_bytes < p_.stacks[moment.stack].count.peak_bytes / 2) continue;
+      auto& came = plan_.came_ns[moment.stack];
+      if (came == 0) came = moment.time_ns;
+      plan_.went_ns[moment.stack] = moment.time_ns;
+    }
+  }
+
   void add_stack(std::uint32_t stack, const counters& count) {
     // The books of several threads are read one after the other, so a sum can be one event out of step.
     amount freed{std::min(count.frees, count.allocations), std::min(count.freed_bytes, count.allocated_bytes)};

@@ -29,6 +29,10 @@ struct heaptrack_plan {
   std::vector<std::uint32_t> late;        // allocated after the peak, live at the end
   std::optional<std::uint32_t> at_top;    // one block: allocated last before the peak, and freed at once
   std::uint64_t peak_bytes = 0;
+  // By stack, when it first and when it last held half of what it has at the peak; 0: not known. Blocks come and go in
+  // this order.
+  std::vector<std::int64_t> came_ns;
+  std::vector<std::int64_t> went_ns;
 
   std::uint64_t left_out = 0;             // blocks that came and went, above the limit
   std::uint64_t inexact_stacks = 0;       // whose sums no blocks can have
@@ -45,6 +49,9 @@ struct heaptrack_events {
   std::function<std::uint32_t(std::uint32_t)> same_again;  // another name for a group
   std::function<void(std::uint32_t)> allocate;
   std::function<void(std::uint32_t)> free;
+  // Before events on the way up to the peak and down from it: how much lives after them.
+  std::function<void(std::uint64_t)> climb_to;
+  std::function<void(std::uint64_t)> descend_to;
 };
 
 // Returns how many blocks heaptrack takes for temporary that are not.

@@ -99,11 +99,31 @@ class player {
     events_.free(b);
   }
 
-  // Blocks that live at the peak, in the order in which they come.
+  void order(std::vector<remaining>& blocks, const std::vector<std::int64_t>& time_of_stack) const {
+    const auto time = [&](const remaining& of) { return time_of_stack[plan_.groups[of.group].stack]; };
+    std::stable_sort(blocks.begin(), blocks.end(),
+                     [&](const remaining& a, const remaining& b) { return time(a) < time(b); });
+  }
+
+  // Blocks that live at the peak, in the order in which they come: last one that stays, since the next event is a free.
   std::vector<remaining> climbing() const {
     std::vector<remaining> blocks = sorted(plan_.peak_freed);
     const std::vector<remaining> staying = sorted(plan_.peak_live);
     blocks.insert(blocks.end(), staying.begin(), staying.end());
+    order(blocks, plan_.came_ns);
+    const auto stays = [&](const remaining& of) {
+      return std::find(plan_.peak_live.begin(), plan_.peak_live.end(), of.group) != plan_.peak_live.end();
+    };
+    if (const auto last = std::find_if(blocks.rbegin(), blocks.rend(), stays); last != blocks.rend())
+      std::rotate(last.base() - 1, last.base(), blocks.end());
+    return blocks;
+  }
+
+  // Blocks that are freed after the peak, in that order; the first is not the last that came.
+  std::vector<remaining> descending() const {
+    std::vector<remaining> blocks = sorted(plan_.peak_freed);
+    order(blocks, plan_.went_ns);
+    if (blocks.size() > 1 && blocks[0].group == last_) std::swap(blocks[0], blocks[1]);
     return blocks;
   }
 
@@ -128,6 +148,7 @@ class player {
     for (const remaining& staying : blocks) {
       for (std::uint64_t i = 0; i < staying.blocks; ++i) {
         last_ = staying.group;
+        if (events_.climb_to) events_.climb_to(live_bytes_ + staying.size_bytes);
         // The first to be freed must not be of the group that was allocated from last.
         if (blocks.size() == 1 && !plan_.peak_freed.empty() && i > 0 && i + 1 == staying.blocks) {
           last_ = twin_ = events_.same_again(staying.group);
@@ -143,14 +164,17 @@ class player {
         live_bytes_ += staying.size_bytes;
       }
     }
+    if (events_.climb_to) events_.climb_to(plan_.peak_bytes);
     if (plan_.at_top) events_.allocate(*plan_.at_top);
   }
 
   void descend() {
     if (plan_.at_top) events_.free(*plan_.at_top);
     bool first = !plan_.at_top;
-    for (const remaining& staying : sorted(plan_.peak_freed)) {
+    for (const remaining& staying : descending()) {
       for (std::uint64_t i = 0; i < staying.blocks; ++i) {
+        live_bytes_ -= staying.size_bytes;
+        if (events_.descend_to) events_.descend_to(live_bytes_);
         const std::uint32_t group = twin_ != 0 && i + 1 == staying.blocks ? twin_ : staying.group;
         if (std::exchange(first, false) && group == last_) ++misjudged_;
         events_.free(group);

@@ -21,6 +21,7 @@ namespace heapledger::html {
 namespace {
 
 constexpr std::size_t short_name_columns = 56;
+constexpr std::size_t short_address_columns = 28;
 
 // Strings are made safe to show here, once: control characters, direction marks and bytes that are no UTF-8 become
 // visible escapes, as in the text report.
@@ -150,14 +151,15 @@ bool is_exact(const profile& p, const std::vector<counters>& before) {
   return bytes < 0x1p53 && count < 0x1p53;
 }
 
-std::string data_of(profile p, const std::vector<counters>& before, const std::string& more) {
+std::string data_of(profile p, const std::string& said, const std::vector<counters>& before, const std::string& more) {
   const auto tree = analyse::build_function_tree(p);
   string_table strings;
   std::vector<function_row> functions;
   for (const auto& function : tree.functions) {
-    const std::string brief = function.kind == analyse::function_kind::named
-                                  ? report::short_function(function.name, short_name_columns)
-                                  : function.name;
+    const std::string brief =
+        function.kind == analyse::function_kind::named     ? report::short_function(function.name, short_name_columns)
+        : function.kind == analyse::function_kind::address ? report::short_address(function.name, short_address_columns)
+                                                           : function.name;
     functions.push_back({strings.add(function.name), strings.add(brief), function.module, function.kind});
   }
   std::vector<line_row> lines;
@@ -193,7 +195,6 @@ std::string data_of(profile p, const std::vector<counters>& before, const std::s
       fmt::format(R"({{"strings":{},"functions":{},"lines":{},"nodes":{},"places":{},"stacks":{}}})", strings.size(),
                   functions.size(), lines.size(), tree.nodes.size(), tree.places.size(), p.stacks.size());
   const bool exact = is_exact(p, before);
-  const std::string said = words(p);
   const std::string leaks =
       p.leaks ? fmt::format("\"leaks\":{},", report::leaks_json(p, p.leaks->entries, 0)) : std::string();
   const std::string head = fmt::format(R"({{"version":1,"exact":{},"counts":{},"words":{},{}{}"report":{}}})", exact,
@@ -206,14 +207,16 @@ std::string data_of(profile p, const std::vector<counters>& before, const std::s
 }  // namespace
 
 std::string page_data(profile p) {
-  return data_of(std::move(p), {}, {});
+  const std::string said = words(p, p);
+  return data_of(std::move(p), said, {}, {});
 }
 
 std::string page_data(profile before, profile after) {
   auto merged = merge_profiles(diff::comparison(before, after));
-  const std::string said = words(before);
-  const std::string more = fmt::format(R"("before":{{"words":{},"report":{}}},)", said, small_report(before));
-  return data_of(std::move(merged.shown), merged.before, more);
+  const std::string said = words(merged.shown, after);
+  const std::string said_before = words(before, before);
+  const std::string more = fmt::format(R"("before":{{"words":{},"report":{}}},)", said_before, small_report(before));
+  return data_of(std::move(merged.shown), said, merged.before, more);
 }
 
 }  // namespace heapledger::html

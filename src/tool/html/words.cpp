@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,10 +12,9 @@
 #include "tool/analyse/error_places.hpp"
 #include "tool/analyse/groups.hpp"
 #include "tool/analyse/mismatches.hpp"
-#include "tool/analyse/place_timeline.hpp"
 #include "tool/analyse/symbol_gaps.hpp"
+#include "tool/html/places.hpp"
 #include "tool/report/command_text.hpp"
-#include "tool/report/frame_text.hpp"
 #include "tool/report/json.hpp"
 #include "tool/report/json_text.hpp"
 #include "tool/report/loss_words.hpp"
@@ -49,38 +47,9 @@ std::string symbol_lines(const profile& p) {
   return text_list(lines);
 }
 
-// What held most over time; the times are the same for all. Two places of one function are told apart by their lines.
-std::string places_over_time(const profile& p, const std::vector<analyse::site>& sites) {
-  constexpr std::size_t most_places = 8, name_columns = 40;
-  constexpr std::int64_t share_worth_a_line = 100;  // of the highest, one part in so many
-  const analyse::place_timeline timeline(p);
-  auto places = analyse::highest_places(timeline, sites, most_places);
-  const auto highest = [](const analyse::place_line& line) {
-    return *std::max_element(line.live_bytes.begin(), line.live_bytes.end());
-  };
-  while (!places.empty() && highest(places.back()) < highest(places.front()) / share_worth_a_line) places.pop_back();
-
-  std::vector<std::string> names, files;
-  for (const auto& [site, live_bytes] : places) {
-    const auto& frame = sites[site].frame;
-    const std::uint32_t line = frame.location == none ? 0 : analyse::line_number(p, frame);
-    names.push_back(frame.location == none ? "(without a stack)" : report::frame_name(p, frame, name_columns));
-    files.push_back(report::frame_place(p, frame, {&line, line == 0 ? 0U : 1U}, false, SIZE_MAX));
-  }
-  std::string times, lines;
-  for (const auto time_ns : timeline.times_ns()) times += (times.empty() ? "" : ",") + report::json_seconds(time_ns);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const bool is_alone = std::count(names.begin(), names.end(), names[i]) == 1;
-    lines += fmt::format("{}{{\"name\":{},\"place\":{},\"live\":[{}]}}", i == 0 ? "" : ",",
-                         report::json_string(is_alone ? names[i] : names[i] + " " + files[i]),
-                         report::json_string(files[i]), fmt::join(places[i].live_bytes, ","));
-  }
-  return fmt::format(R"({{"time":[{}],"lines":[{}]}})", times, lines);
-}
-
 }  // namespace
 
-std::string words(const profile& p) {
+std::string words(const profile& p, const profile& over_time) {
   analyse::machinery machinery(p);
   const auto error_words = [&](const auto& of, std::uint32_t doubt) {
     return report::error_text(of.kind, of.count, of.allocated_by, of.freed_by) +
@@ -100,16 +69,16 @@ std::string words(const profile& p) {
   std::vector<std::string> threads;
   for (const auto& thread : p.threads) threads.push_back(report::terminal_text(thread.name));
   const auto sites = analyse::find_sites(p, machinery);
-  const auto nameless = analyse::nameless_at_peak(p, sites);
   return fmt::format(
       R"({{"name":{},"command":{},"ending":{},"host":{},"losses":{},"errors":{},"symbols":{},"modules":{},"threads":{},)"
-      R"("error_kinds":{},"nameless_peak_bytes":{},"dead_ends":{},"notes":{},"resident":{},"places":{},"symbolized":{}}})",
+      R"("error_kinds":{},"nameless":{},"dead_ends":{},"notes":{},"resident":{},"places":{},"symbolized":{}}})",
       report::json_string(report::terminal_text(report::file_part(p.process.exe))),
       report::json_string(report::command_text(p.process.command, p.process.exe)),
       report::json_string(report::ending_text(p)), report::json_string(report::terminal_text(p.process.host)),
       text_list(losses), text_list(errors), symbol_lines(p), text_list(modules), text_list(threads),
-      text_list(error_kinds), nameless.bytes, report::json_string(report::dead_end_text(p)),
-      text_list(report::process_notes(p.process)), text_list(resident), places_over_time(p, sites), p.symbolized);
+      text_list(error_kinds), report::json_string(report::missing_names_text(p, sites)),
+      report::json_string(report::dead_end_text(p)), text_list(report::process_notes(p.process)), text_list(resident),
+      places_over_time(over_time), p.symbolized);
 }
 
 std::string small_report(profile& p) {

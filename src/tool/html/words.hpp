@@ -7,7 +7,8 @@
 
 namespace heapledger::html {
 
-std::string words(const profile& p);
+// What its places held over time is told of another profile where that of this one is not known.
+std::string words(const profile& p, const profile& over_time);
 
 // The JSON report with one stack for each scope: its totals and everything else stay what they are. Empties the
 // profile's stacks.

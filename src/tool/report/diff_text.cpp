@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 
 #include "tool/analyse/machinery.hpp"
 #include "tool/diff/rank.hpp"
 #include "tool/report/command_text.hpp"
+#include "tool/report/distinct_names.hpp"
 #include "tool/report/frame_text.hpp"
 #include "tool/report/grid.hpp"
 #include "tool/report/loss_words.hpp"
@@ -171,9 +173,35 @@ void leave_out_rust(std::vector<diff::shown_frame>& frames, analyse::machinery& 
   frames.resize(kept.size());
 }
 
-// The stack that changed most in a place, from there outward.
+analyse::caller caller_of(const profile& p, const diff::shown_frame& frame) {
+  analyse::caller caller;
+  caller.frame = frame.place;
+  if (const std::uint32_t line = analyse::line_number(p, frame.place); line != 0) caller.lines.push_back(line);
+  caller.cycle = frame.cycle;
+  caller.times = frame.times;
+  return caller;
+}
+
+// Behind the name of each place.
+std::vector<std::string> words_behind(const page& page, const diff::comparison& compared,
+                                      std::span<const diff::place_change> places) {
+  std::vector<shown_name> names(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!places[i].frame) continue;
+    const diff::stack_change& largest = compared.stacks()[places[i].stacks.front()];
+    for (const auto& frame : compared.frames_of(largest)) {
+      if (frame.frame != *places[i].frame) continue;
+      const profile& p = compared.shown_in(largest);
+      names[i] = {frame_line(p, margin, caller_of(p, frame), page.width()), compared.frames()[frame.frame].function};
+      break;
+    }
+  }
+  return distinguishing_words(names);
+}
+
+// The stack that changed most in a place, from there outward. `place_words` stand behind the place's name.
 void write_stack(page& page, const diff::comparison& compared, const diff::stack_change& change,
-                 analyse::machinery& machinery) {
+                 analyse::machinery& machinery, std::uint32_t place, const std::string& place_words) {
   const profile& p = compared.shown_in(change);
   auto frames = compared.frames_of(change);
   const auto first = std::find_if_not(frames.begin(), frames.end(),
@@ -182,12 +210,9 @@ void write_stack(page& page, const diff::comparison& compared, const diff::stack
   leave_out_rust(frames, machinery);
   const std::size_t end = std::min(frames.size(), frames_shown);
   for (std::size_t i = 0; i < end; ++i) {
-    analyse::caller caller;
-    caller.frame = frames[i].place;
-    if (const std::uint32_t line = analyse::line_number(p, frames[i].place); line != 0) caller.lines.push_back(line);
-    caller.cycle = frames[i].cycle;
-    caller.times = frames[i].times;
+    const analyse::caller caller = caller_of(p, frames[i]);
     std::string words = compared.frames()[frames[i].frame].any_nameless ? " and other nameless code" : "";
+    if (frames[i].frame == place) words += place_words;
     if (caller.cycle > 1) words += fmt::format(" (the {} above x{})", caller.cycle, caller.times);
     page.line(frame_line(p, i == 0 ? margin : fmt::format("{}  ", margin), caller, page.width(), words));
   }
@@ -221,6 +246,7 @@ void write_places(page& page, const diff::comparison& compared, const diff_text_
   analyse::machinery before(compared.before());
   analyse::machinery after(compared.after());
   const std::size_t shown = std::min(places.size(), options.top != 0 ? options.top : places_usually);
+  const auto words = words_behind(page, compared, std::span(places).first(shown));
   for (std::size_t i = 0; i < shown; ++i) {
     const diff::place_change& place = places[i];
     const std::int64_t change = diff::difference(place.before, place.after, by);
@@ -239,7 +265,8 @@ void write_places(page& page, const diff::comparison& compared, const diff_text_
       page.line(fmt::format("{}(allocations without a stack)", margin));
       continue;
     }
-    write_stack(page, compared, largest, &compared.shown_in(largest) == &compared.after() ? after : before);
+    write_stack(page, compared, largest, &compared.shown_in(largest) == &compared.after() ? after : before,
+                *place.frame, words[i]);
     const std::int64_t by_largest = diff::difference(largest.before, largest.after, by);
     const std::string how = kind_words(kind_of(largest, by));
     if (place.stacks.size() == 1) {

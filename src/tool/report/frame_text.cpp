@@ -14,11 +14,7 @@ std::string frame_name(const profile& p, const analyse::frame_ref& frame, std::s
   if (const auto function = analyse::function_name(p, frame); !function.empty()) {
     return short_function(function, width);
   }
-  const location& place = p.locations[frame.location];
-  if (place.module == none) return fmt::format("0x{:x}", place.address);
-  const std::string offset = fmt::format("+0x{:x}", place.address);
-  const std::size_t room = width > offset.size() ? width - offset.size() : 1;
-  return cut_right(terminal_text(file_part(p.modules[place.module].path)), room) + offset;
+  return short_address(analyse::address_name(p, p.locations[frame.location]), width);
 }
 
 std::string frame_place(const profile& p, const analyse::frame_ref& frame, std::span<const std::uint32_t> lines,

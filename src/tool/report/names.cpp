@@ -153,6 +153,14 @@ std::string short_function(std::string_view function, std::size_t width) {
   return cut_right(safe, width);
 }
 
+std::string short_address(std::string_view name, std::size_t width) {
+  const std::string safe = terminal_text(name);
+  const std::size_t at = std::min(safe.rfind("+0x"), safe.size());
+  const std::string_view whole = safe, offset = whole.substr(at);
+  const std::size_t room = offset.empty() ? width : width > offset.size() ? width - offset.size() : 1;
+  return cut_right(whole.substr(0, at), room).append(offset);
+}
+
 std::string_view file_part(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);

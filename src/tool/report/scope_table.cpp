@@ -60,8 +60,9 @@ bool beyond_the_table(const freer_info& row) {
   return row.owner.empty() && row.by.empty();
 }
 
-// What was refused most, what holds most and what allocates most, each with the scopes that it is in.
-void keep_what_matters(std::vector<analyse::scope_row>& rows) {
+// What was refused most, what holds most and what allocates most, each with the scopes that it is in. Returns what no
+// row that stays has in it.
+counters keep_what_matters(std::vector<analyse::scope_row>& rows) {
   std::vector<bool> kept(rows.size());
   std::size_t shown = 0;
   const auto keep = [&](std::size_t row) {
@@ -82,8 +83,14 @@ void keep_what_matters(std::vector<analyse::scope_row>& rows) {
   keep_largest(rows_refused, [](const auto& row) { return row.info ? row.info->refusals + row.info->overdrafts : 0; });
   keep_largest(rows_shown / 2, [](const auto& row) { return row.all.live_bytes(); });
   keep_largest(rows_shown, [](const auto& row) { return row.all.allocated_bytes; });
+  counters rest;
   std::size_t at = 0;
-  std::erase_if(rows, [&](const auto&) { return !kept[at++]; });
+  std::erase_if(rows, [&](const auto& row) {
+    if (kept[at++]) return false;
+    if (row.path.size() <= 1) rest += row.all;
+    return true;
+  });
+  return rest;
 }
 
 // Whose memory was freed by whom, where it was not the same scope.
@@ -126,7 +133,8 @@ void write_scopes(page& page, const profile& p) {
   auto rows = analyse::scope_rows(p);
   if (rows.empty()) return;
   const std::size_t count = rows.size();
-  if (count > rows_shown) keep_what_matters(rows);
+  counters rest;
+  if (count > rows_shown) rest = keep_what_matters(rows);
   page.heading("Scopes");
   grid table(
       {{"", name_width, cell::name}, {"live", 12}, {"highest", 12}, {"allocated", 14}, {"in", 12}, {"scopes", 11}});
@@ -136,6 +144,9 @@ void write_scopes(page& page, const profile& p) {
                bytes_text(row.all.allocated_bytes), count_text(row.all.allocations),
                known ? count_text(row.info->opened) : ""});
   }
+  if (rows.size() < count)
+    table.add({counted(count - rows.size(), "more kind", "more kinds"), bytes_text(rest.live_bytes()), "",
+               bytes_text(rest.allocated_bytes), count_text(rest.allocations), ""});
   table.fit(page.width());
   page.line(table.head(), tone::faint);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -144,8 +155,7 @@ void write_scopes(page& page, const profile& p) {
     write_budget(page, *rows[i].info);
     write_outliving(page, rows[i]);
   }
-  if (rows.size() < count)
-    page.line(fmt::format("  {}", counted(count - rows.size(), "more kind", "more kinds")), tone::faint);
+  if (rows.size() < count) page.line(table.line(rows.size()), tone::faint);
   if (const auto text = single_names_text(p); !text.empty()) page.paragraph(text, 2);
   page.paragraph("Each with the scopes below it; \"highest\" is the most that any one of a kind had live.", 2,
                  tone::faint);

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "tool/analyse/caller_tree.hpp"
 #include "tool/analyse/lifetimes.hpp"
 #include "tool/report/caller_text.hpp"
+#include "tool/report/distinct_names.hpp"
 #include "tool/report/frame_text.hpp"
 #include "tool/report/place_shapes.hpp"
 #include "tool/report/printable.hpp"
@@ -91,6 +93,19 @@ std::int64_t shared_by_sites(const site_list& list, measure by) {
   return std::max(sum, value_of(list.source().totals(), by));
 }
 
+// Behind the name of each site that is shown.
+std::vector<std::string> words_behind(const page& page, const site_list& list, std::span<const std::uint32_t> shown) {
+  std::vector<shown_name> names;
+  for (const auto i : shown) {
+    analyse::caller place;
+    place.frame = list.sites()[i].frame;
+    if (place.frame.location != none) place.lines = {analyse::line_number(list.source(), place.frame)};
+    names.push_back(
+        {frame_line(list.source(), margin, place, page.width()), analyse::function_name(list.source(), place.frame)});
+  }
+  return distinguishing_words(names);
+}
+
 void write_left_out(page& page, const profile& p, const analyse::caller_tree& tree) {
   if (tree.left_out.empty()) return;
   constexpr std::size_t name_width = 36;
@@ -135,6 +150,7 @@ void write_sites(page& page, site_list& list, const site_section_options& option
   if (shapes && !shapes->has_any()) shapes.reset();
   if (shapes && shown != 0 && !options.aside) page.line(shapes->legend(), tone::faint);
 
+  const auto words = words_behind(page, list, std::span(order).first(shown));
   const bool hints_at_depth = options.full_recursion && options.depth == 0;
   for (std::size_t i = 0; i < shown; ++i) {
     const analyse::site& site = list.sites()[order[i]];
@@ -155,7 +171,7 @@ void write_sites(page& page, site_list& list, const site_section_options& option
       page.line(fmt::format("{}(allocations without a stack)", margin));
       continue;
     }
-    page.line(frame_line(p, margin, tree.nodes[0], page.width()));
+    page.line(frame_line(p, margin, tree.nodes[0], page.width(), words[i]));
     write_left_out(page, p, tree);
     const bool in_full = options.depth != 0 || i < sites_shown_in_full || value >= share_shown_in_full * total;
     if (in_full) {

@@ -82,19 +82,22 @@ void write_losses(page& page, const profile& p) {
   for (const std::string& text : texts) page.paragraph(text, 2);
 }
 
-void write_missing_names(page& page, const profile& p, const std::vector<analyse::site>& sites) {
-  if (!p.symbolized) return;
+std::string missing_names_text(const profile& p, const std::vector<analyse::site>& sites) {
+  if (!p.symbolized) return {};
   const auto nameless = analyse::nameless_at_peak(p, sites);
   const auto share =
       static_cast<double>(nameless.bytes) / static_cast<double>(std::max<std::int64_t>(1, p.totals().peak_bytes));
-  if (nameless.module == none || share < share_worth_a_word) return;
+  if (nameless.module == none || share < share_worth_a_word) return {};
   const module_info& module = p.modules[nameless.module];
+  return fmt::format("{:.0f} % of the bytes at the peak belong to functions without a name, most of them in {}{}.",
+                     100 * std::min(share, 1.0), terminal_text(file_part(module.path)), advice_behind(module, ": "));
+}
+
+void write_missing_names(page& page, const profile& p, const std::vector<analyse::site>& sites) {
+  const auto text = missing_names_text(p, sites);
+  if (text.empty()) return;
   page.blank();
-  page.paragraph(
-      fmt::format("{:.0f} % of the bytes at the peak belong to functions without a name, most of them in {}{}. "
-                  "See \"Symbols that are missing\" below.",
-                  100 * std::min(share, 1.0), terminal_text(file_part(module.path)), advice_behind(module, ": ")),
-      2);
+  page.paragraph(text + " See \"Symbols that are missing\" below.", 2);
 }
 
 void write_lost_stacks(page& page, const profile& p) {

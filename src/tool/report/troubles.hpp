@@ -16,7 +16,9 @@ namespace heapledger::report {
 std::string doubt_text(const profile& p, std::uint32_t module);
 void write_errors(page& page, const profile& p, analyse::machinery& machinery);
 void write_losses(page& page, const profile& p);
-// A short word before the lists, when much of them is without names; and at the end, which module lacks what.
+// A short word before the lists, when much of them is without names; empty: little is. At the end, which module lacks
+// what.
+std::string missing_names_text(const profile& p, const std::vector<analyse::site>& sites);
 void write_missing_names(page& page, const profile& p, const std::vector<analyse::site>& sites);
 // The same where the probe lost much of the stacks.
 void write_lost_stacks(page& page, const profile& p);

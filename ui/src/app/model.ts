@@ -1,11 +1,13 @@
 // The numbers behind every view, computed when they are asked for and kept until what they depend on changes.
 import { stackValues, type Measure } from "../model/measure";
-import type { Profile } from "../model/profile";
+import { kindScope, type Profile } from "../model/profile";
 import { matcher, search, stacksIn, type Found } from "../model/search";
 import { MergedTree, type Direction } from "../model/merged_tree";
 import { CallTree, type Columns, type Tree } from "../model/tree";
 import { forTopmost, sitePlaces, sumFunctions, weigh, type FunctionSums, type Weights } from "../model/weights";
 import { initial, type State } from "./state";
+
+const mostScopesShown = 100; // of more, none is wide enough for its name
 
 export class Model {
   private state: State = initial;
@@ -132,12 +134,27 @@ export class Model {
 
   tree(): Tree {
     const { direction, fn, skip } = this.state;
-    const key = `tree ${this.state.by} ${direction} ${skip} ${fn} ${this.filterKey()}`;
+    const key = `tree ${this.state.by} ${direction} ${skip} ${fn} ${this.showsScopes()} ${this.filterKey()}`;
     if (direction === "down" || ((direction === "callers" || direction === "callees") && !this.isFunction(fn))) {
-      return this.callTree();
+      return this.mainInward();
     }
     if (direction !== "up") return this.around(fn, direction);
-    return this.keepLarge(key, () => MergedTree.inverted(this.profile, this.columns(), skip ? "site" : "self"));
+    return this.keepLarge(key, () => MergedTree.inverted(this.profile, this.columns(), skip ? "site" : "self", this.showsScopes()));
+  }
+
+  mainInward(): Tree {
+    if (this.showsScopes()) return this.callTree();
+    return this.keepLarge(`without scopes ${this.state.by} ${this.filterKey()}`, () => MergedTree.withoutScopes(this.profile, this.columns()));
+  }
+
+  scopeNames(): number {
+    return this.keep("scope names", () => this.profile.functions.kind.reduce((count, kind) => count + (kind === kindScope ? 1 : 0), 0));
+  }
+
+  // As boxes of the graph.
+  showsScopes(): boolean {
+    const { scopes } = this.state;
+    return scopes === "" ? this.scopeNames() <= mostScopesShown : scopes === "shown";
   }
 
   private columns(): Columns {
@@ -149,11 +166,11 @@ export class Model {
   }
 
   around(fn: number, direction: Direction): MergedTree {
-    return this.keepLarge(`around ${this.state.by} ${fn} ${direction} ${this.filterKey()}`, () => {
+    return this.keepLarge(`around ${this.state.by} ${fn} ${direction} ${this.showsScopes()} ${this.filterKey()}`, () => {
       const columns = this.columns();
       const roots: number[] = [];
       forTopmost(this.profile, (node, of) => of === fn && columns.shown.total[node] !== 0 && roots.push(node));
-      return new MergedTree(this.profile, columns, direction, fn, roots);
+      return new MergedTree(this.profile, columns, direction, fn, roots, this.showsScopes());
     });
   }
 

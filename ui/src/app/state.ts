@@ -12,6 +12,7 @@ export interface State {
   by: Measure;
   direction: FlameDirection;
   rootAtBottom: boolean;
+  scopes: "" | "shown" | "hidden"; // in the flame graph; "": shown where they are few
   window: { begin: number; end: number } | null; // of the flame graph, as shares
   fn: number; // chosen function, -1: none
   stack: number; // chosen stack, by its id, -1: none
@@ -28,6 +29,7 @@ export const initial: State = {
   by: "peak",
   direction: "down",
   rootAtBottom: false,
+  scopes: "",
   window: null,
   fn: -1,
   stack: -1,
@@ -48,6 +50,7 @@ export function toFragment(state: State): string {
   put("by", state.by, "");
   put("dir", state.direction, initial.direction);
   put("root", state.rootAtBottom ? "bottom" : "top", "top");
+  put("scopes", state.scopes, "");
   put("x", spanText(state.window), "");
   put("fn", String(state.fn), "-1");
   put("stack", String(state.stack), "-1");
@@ -71,6 +74,7 @@ export function fromFragment(fragment: string, usual: State): State {
     by: isMeasure(by) ? by : usual.by,
     direction: among("dir", directions, usual.direction),
     rootAtBottom: words.get("root") === "bottom",
+    scopes: among("scopes", ["", "shown", "hidden"] as const, ""),
     window: span(words.get("x")),
     fn: natural(words.get("fn")),
     stack: natural(words.get("stack")),

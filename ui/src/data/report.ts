@@ -200,7 +200,7 @@ export interface Words {
   symbols: string[];
   modules: string[];
   threads: string[]; // names, one for each of the report's
-  nameless_peak_bytes: number;
+  nameless: string; // of how much of the peak, and what to do; empty: of little
   dead_ends: string; // what to do where many stacks end early; empty: few do
   notes: string[]; // what must be known of how it was recorded
   places: PlacesOverTime;

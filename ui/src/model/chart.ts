@@ -70,5 +70,7 @@ export function chartOf({ report, words, before }: Profile, mostParts: number): 
   const now = seriesOf(report);
   const lines = before && before.report.timeline.length > 1 ? together(now, seriesOf(before.report)) : { ...now, before: null };
   const scopes = scopeLines(report.scopes ?? [], lines.time, mostParts);
-  return { ...lines, parts: scopes.length > 0 ? scopes : placeLines(words.places, lines.time, mostParts) };
+  const parts = scopes.length > 0 ? scopes : placeLines(words.places, lines.time, mostParts);
+  const end = now.time.at(-1) ?? 0; // the older program may have run for longer
+  return { ...lines, parts: parts.map((part) => ({ ...part, live: part.live.map((live, i) => (lines.time[i]! > end ? null : live)) })) };
 }

@@ -1,6 +1,6 @@
 // Many nodes of the profile as one, grown in one direction: outward to callers, or inward to callees. To grow a node of a
 // hundred thousand takes longer than a frame, so it is done in steps, and whoever draws stops between them.
-import type { Profile } from "./profile";
+import { kindScope, type Profile } from "./profile";
 import type { Columns, Tree } from "./tree";
 import type { Weights } from "./weights";
 
@@ -56,6 +56,7 @@ export class MergedTree implements Tree {
     private readonly direction: Direction,
     rootFunction: number,
     roots: ArrayLike<number>,
+    private readonly scopes = true, // else they are no nodes, and what is in them is below what they are in
   ) {
     this.weights = weightsOf(columns);
     const values = this.weights.map((of) => Float64Array.from(roots, (node) => of.total[node]!));
@@ -65,11 +66,20 @@ export class MergedTree implements Tree {
   }
 
   // Every stack from the place of its allocation outward.
-  static inverted(profile: Profile, columns: Columns, place: "self" | "site"): MergedTree {
-    const tree = new MergedTree(profile, columns, "callers", -1, []);
+  static inverted(profile: Profile, columns: Columns, place: "self" | "site", scopes = true): MergedTree {
+    const tree = new MergedTree(profile, columns, "callers", -1, [], scopes);
     tree.merged[0]!.sums = tree.weights.map((of) => of.total[0]!);
     tree.starts = tree.weights.map((of) => of[place]);
     return tree;
+  }
+
+  // From main inward, whatever the scope.
+  static withoutScopes(profile: Profile, columns: Columns): MergedTree {
+    return new MergedTree(profile, columns, "callees", -1, [0], false);
+  }
+
+  private passes(node: number): boolean {
+    return !this.scopes && this.profile.functions.kind[this.profile.nodes.fn[node]!] === kindScope;
   }
 
   fn(node: number): number {
@@ -133,7 +143,7 @@ export class MergedTree implements Tree {
     for (let i = 0; i < here.nodes.length; ++i) {
       if (i % stepSize === stepSize - 1) yield;
       const to = parent[here.nodes[i]!]!;
-      if (to === 0) continue;
+      if (to === 0 || this.passes(to)) continue;
       let slot = slots[to]!;
       if (slot < 0) {
         slot = slots[to] = nodes.length;
@@ -151,8 +161,8 @@ export class MergedTree implements Tree {
     for (let i = 0; i < here.nodes.length; ++i) {
       if (i % stepSize === stepSize - 1) yield;
       const from = here.nodes[i]!;
-      for (let child = from + 1; child < end[from]!; child = end[child]!) {
-        if (this.weights.every((of) => of.total[child] === 0)) continue;
+      for (let child = from + 1; child < end[from]!; child = this.passes(child) ? child + 1 : end[child]!) {
+        if (this.passes(child) || this.weights.every((of) => of.total[child] === 0)) continue;
         nodes.push(child);
         this.weights.forEach((of, c) => values[c]!.push(of.total[child]!));
       }

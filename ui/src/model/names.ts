@@ -3,6 +3,8 @@
 // Without outer scopes as far as needed, then cut: "a::b<c::d>::e" in five letters is "e".
 export function fitted(name: string, room: number): string {
   if (name.length <= room) return name;
+  const offset = /\+0x[\da-f]+$/.exec(name)?.[0]; // of a module: all that tells two of them apart
+  if (offset && room > offset.length + 1) return name.slice(0, room - offset.length - 1) + "…" + offset;
   let rest = withoutPathsOfType(name, room);
   for (let next = withoutScope(rest); next !== "" && rest.length > room; next = withoutScope(rest)) rest = next;
   return rest.length <= room ? rest : rest.slice(0, Math.max(0, room - 1)) + "…";

@@ -28,7 +28,6 @@ export interface ModuleColour {
 export class Colours {
   readonly fills: string[] = []; // a function's colour is an index into these
   readonly faint: string;
-  readonly text = "#14181d";
   readonly legend: ModuleColour[] = [];
   private readonly byFunction: Uint8Array;
 
@@ -58,9 +57,6 @@ export class Colours {
     const hue = growth > 0 ? 6 : 212;
     return this.dark ? `hsl(${hue} ${24 + 11 * step}% ${48 + 4 * step}%)` : `hsl(${hue} ${50 + 9 * step}% ${90 - 6 * step}%)`;
   }
-  isFaint(index: number): boolean {
-    return index >= (hues.length + 2) * shades;
-  }
 
   private hsl(h: number, s: number, l: number): string {
     return this.dark ? `hsl(${h} ${s * 0.72}% ${l * 0.9}%)` : `hsl(${h} ${s}% ${l + 8}%)`;
@@ -89,6 +85,15 @@ export class Colours {
     }
     return colours;
   }
+}
+
+export const darkText = "#14181d";
+const lightText = "#e6e9ed";
+
+// What can be read on a fill, which is an hsl() of ours.
+export function textOn(fill: string): string {
+  const lightness = Number(/([\d.]+)%\)$/.exec(fill)?.[1] ?? 100);
+  return lightness < 47 ? lightText : darkText;
 }
 
 export function isRuntime(path: string): boolean {

@@ -25,7 +25,6 @@ export class FlamePage implements Page {
   constructor(private readonly context: Context, private readonly small = false) {
     this.flame = new Flame({
       label: (fn) => (fn < 0 ? this.wholeLabel() : shortName(context.profile, fn)),
-      colours: () => context.colours(),
       fill: (tree, node) => this.fill(tree, node),
       found: () => context.model.found()?.functions ?? null,
       hint: (tree, node, event) => this.point(tree, node, event),
@@ -38,7 +37,7 @@ export class FlamePage implements Page {
 
   update(): void {
     const { model, state } = this.context;
-    const tree = this.small ? model.callTree() : model.tree();
+    const tree = this.small ? model.mainInward() : model.tree();
     this.hint.hide();
     this.drawControls();
     this.drawLegend();
@@ -59,7 +58,7 @@ export class FlamePage implements Page {
   // The node of the chosen stack, where the window is all its own, as "Show in the flame graph" has it.
   private shownStack(tree: Tree): number {
     const { model, profile, state } = this.context;
-    const stack = this.small || state.direction !== "down" || !state.window ? -1 : model.stackById(state.stack);
+    const stack = this.small || tree !== model.callTree() || !state.window ? -1 : model.stackById(state.stack);
     if (stack < 0) return -1;
     const node = profile.places.node[profile.stacks.place[stack]!]!;
     const span = spanOf(tree, node);
@@ -113,6 +112,8 @@ export class FlamePage implements Page {
       segmented([["top", "Icicle", "root on top"], ["bottom", "Flame", "root at the bottom"]],
         state.rootAtBottom ? "bottom" : "top",
         (side) => this.context.change({ rootAtBottom: side === "bottom" })),
+      model.scopeNames() === 0 ? null : segmented([["shown", "With scopes", "scopes are the outermost boxes"], ["hidden", "Without", "what is in scopes added up, whatever the scope"]],
+        model.showsScopes() ? "shown" : "hidden", (scopes) => this.context.change({ scopes, window: null })),
       el("button", { on: { click: () => this.flame.zoomOut() }, title: "show everything (0)" }, "Reset zoom"),
       el("span", { class: "hint wide-only" }, "click: zoom · drag: move · Ctrl+wheel: zoom · arrows, Enter, +, -"));
   }

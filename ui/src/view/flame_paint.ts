@@ -1,14 +1,13 @@
 // Boxes of a flame graph on a canvas: fills by colour, names where there is room, outlines.
 import { fitted } from "../model/names";
 import type { Tree } from "../model/tree";
-import type { Colours } from "./colours";
+import { darkText, textOn } from "./colours";
 import type { Box } from "./flame_layout";
 
 export const rowHeight = 19;
 
 export interface Look {
   label(fn: number): string;
-  colours(): Colours;
   fill(tree: Tree, node: number): string;
   found(): Uint8Array | null; // by function
 }
@@ -55,7 +54,7 @@ function fillBoxes(context: CanvasRenderingContext2D, style: CSSStyleDeclaration
 }
 
 function writeNames(context: CanvasRenderingContext2D, style: CSSStyleDeclaration, { tree, top }: Scene, look: Look, inSight: Box[]): void {
-  const colours = look.colours();
+  const found = look.found();
   context.font = '11.5px ui-monospace, "SF Mono", "DejaVu Sans Mono", "Liberation Mono", monospace';
   context.textBaseline = "middle";
   const letter = context.measureText("0123456789").width / 10;
@@ -65,8 +64,9 @@ function writeNames(context: CanvasRenderingContext2D, style: CSSStyleDeclaratio
     const room = Math.floor((box.width - 7) / letter);
     if (room < 2 || box.width < 3 * letter) continue;
     const fn = box.node < 0 ? -2 : tree.fn(box.node);
-    const faint = fn === -2 || fn === -1 || colours.isFaint(colours.of(fn));
-    context.fillStyle = fn === -2 ? soft : faint ? ink : colours.text;
+    const isDimmed = found !== null && (fn < 0 || !found[fn]);
+    const isFound = found !== null && !isDimmed;
+    context.fillStyle = fn === -2 ? soft : isDimmed ? ink : isFound ? darkText : textOn(look.fill(tree, box.node));
     context.fillText(fitted(fn === -2 ? "smaller ones" : look.label(fn), room), box.x + 4, top(box.level) + rowHeight / 2);
   }
 }

@@ -1,6 +1,6 @@
 // What resident memory consists of.
 import type { Context, Page } from "../app/context";
-import type { MemoryMap } from "../data/report";
+import type { MemoryMap, Report } from "../data/report";
 import type { Profile } from "../model/profile";
 import { bytesText, counted, countText, exactText, percentText, secondsText } from "../model/text";
 import { add, el, type Child } from "./dom";
@@ -28,18 +28,30 @@ const parts: Part[] = [
 
 // Mappings that found no room in the table are in nobody's row.
 function meaningOf(part: Part, profile: Profile): string {
-  const holdsMappings = part.key === "allocator_bytes" && "mappings_full" in profile.report.profiler.losses;
-  return holdsMappings ? "free lists, and mappings not booked" : part.meaning;
+  if (part.key !== "allocator_bytes") return part.meaning;
+  const meaning = "mappings_full" in profile.report.profiler.losses ? "free lists, and mappings not booked" : part.meaning;
+  return memoryMaps(profile).some(([, map]) => map.allocator_bytes < 0) ? `${meaning}, less blocks that are not resident` : meaning;
 }
 
-export function memoryMaps(profile: Profile): [string, MemoryMap][] {
-  const { memory, memory_peak, process } = profile.report;
+function mapsOf({ memory, memory_peak, process }: Report, peakWords: string): [string, MemoryMap][] {
   const maps: [string, MemoryMap][] = [];
-  if (memory_peak) maps.push([`near the peak, at ${secondsText(memory_peak.time)}`, memory_peak]);
+  if (memory_peak) maps.push([`${peakWords}, at ${secondsText(memory_peak.time)}`, memory_peak]);
   if (memory && memory.time !== memory_peak?.time) {
     maps.push([process.ended === "running" ? "now" : `last seen, at ${secondsText(memory.time)}`, memory]);
   }
   return maps;
+}
+
+// Of the older profile, where two are compared, the one to compare with the first.
+export function memoryMaps({ report, before }: Profile): [string, MemoryMap][] {
+  const older = before ? mapsOf(before.report, "near its peak").slice(0, 1) : [];
+  return [...mapsOf(report, "near the peak"), ...older.map(([when, map]): [string, MemoryMap] => [`before, ${when}`, map])];
+}
+
+// What the bar shows. Live blocks that were never written to are not resident: where they are more than what the
+// allocator holds beside them, its row is below zero, and as much of the live blocks is not in the bar.
+export function shownBytes(map: MemoryMap, key: keyof MemoryMap): number {
+  return Math.max(0, key === "live_bytes" ? map.live_bytes + Math.min(0, map.allocator_bytes) : map[key]);
 }
 
 export class MemoryBars {
@@ -48,26 +60,30 @@ export class MemoryBars {
   constructor(profile: Profile) {
     const maps = memoryMaps(profile);
     if (maps.length === 0) this.element.append(el("p", { class: "empty" }, "Not recorded."));
-    const widest = Math.max(1, ...maps.map(([, map]) => parts.reduce((sum, part) => sum + Math.max(0, map[part.key]), 0)));
-    for (const [title, map] of maps) {
+    const widest = Math.max(1, ...maps.map(([, map]) => parts.reduce((sum, part) => sum + shownBytes(map, part.key), 0)));
+    const used = parts.filter((part) => maps.some(([, map]) => map[part.key] !== 0));
+    maps.forEach(([title, map], at) => {
       const stack = el("div", { class: "stacked" });
-      for (const part of parts) {
-        const bytes = map[part.key];
-        if (bytes <= 0) continue;
-        const piece = el("i", { title: `${part.name}: ${bytesText(bytes)}` });
+      for (const part of used) {
+        const bytes = shownBytes(map, part.key);
+        if (bytes === 0) continue;
+        const less = bytes < map[part.key] ? `, ${bytesText(bytes)} of it resident` : "";
+        const piece = el("i", { title: `${part.name}: ${bytesText(map[part.key])}${less}` });
         piece.style.width = `${(100 * bytes) / widest}%`;
         piece.style.background = part.colour;
         stack.append(piece);
       }
       this.element.append(el("p", {}, el("b", {}, bytesText(map.rss_bytes)), ` ${title}`), stack);
-    }
-    const main = maps[0]?.[1];
-    if (!main) return;
-    this.element.append(el("ul", { class: "keys" }, ...parts.filter((part) => main[part.key] !== 0).map((part) => {
-      const swatch = el("i", { class: "swatch" });
-      swatch.style.background = part.colour;
-      return el("li", { title: meaningOf(part, profile) }, swatch, part.name, el("b", {}, bytesText(main[part.key])));
-    })));
+      if (at === 0) this.element.append(el("ul", { class: "keys" }, ...used.map((part) => this.key(part, map, profile))));
+    });
+  }
+
+  // With the numbers of the first bar.
+  private key(part: Part, map: MemoryMap, profile: Profile): HTMLElement {
+    const notResident = part.key === "allocator_bytes" && memoryMaps(profile).every(([, each]) => each.allocator_bytes <= 0);
+    const swatch = el("i", { class: "swatch" });
+    swatch.style.background = notResident ? "none" : part.colour;
+    return el("li", { title: meaningOf(part, profile) }, swatch, notResident ? "not resident" : part.name, el("b", {}, bytesText(map[part.key])));
   }
 }
 
@@ -114,7 +130,7 @@ export class MemoryPage implements Page {
         maps.some(([, map]) => unexplained(map) !== 0) ? row("not explained", "", unexplained) : null,
         row("RSS", "", (map) => map.rss_bytes, true))));
     if (maps.some(([, map]) => map.allocator_bytes < 0)) {
-      this.element.append(el("p", { class: "soft" }, "The allocator's row is below zero where live blocks were never written to, or are swapped out."));
+      this.element.append(el("p", { class: "soft" }, "The allocator's row is below zero where live blocks were never written to, or are swapped out: they are counted whole, and are not resident."));
     }
     add(this.element, ...mappings(profile));
   }

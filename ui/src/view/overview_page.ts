@@ -76,10 +76,7 @@ export class OverviewPage implements Page {
     const { profile } = this.context;
     const { words, report, exact } = profile;
     const texts: string[] = [...words.error_kinds];
-    const share = words.nameless_peak_bytes / Math.max(1, report.totals.peak_bytes);
-    if (share >= 0.2 && words.symbols.length > 0) {
-      texts.push(`${percentText(Math.min(share, 1), 1)} of the bytes at the peak belong to functions without a name: ${words.symbols[0]}.`);
-    }
+    if (words.nameless !== "") texts.push(words.nameless);
     if (words.dead_ends !== "") texts.push(words.dead_ends);
     const loss = words.losses[0];
     if (loss !== undefined) texts.push(report.totals.allocations === 0 ? loss : `Not everything could be booked: ${loss}`);

@@ -11,9 +11,11 @@ const mostRows = 2000;
 
 export class ThreadsPage implements Page {
   readonly element = el("section", { class: "page scroll" });
-  private grouped = true;
+  private grouped: boolean;
 
-  constructor(private readonly context: Context) {}
+  constructor(private readonly context: Context) {
+    this.grouped = new Set(context.profile.words.threads).size > 1; // else there would be one row for all
+  }
 
   update(): void {
     const { report, words } = this.context.profile;

@@ -32,7 +32,7 @@ export class StacksPage implements Page {
     const number = (title: string, values: Float64Array, bytes: boolean, hint: string): Column => ({
       title,
       hint,
-      width: "92px",
+      width: "84px",
       right: true,
       wideOnly: true,
       cell: (i) => el("span", { title: exactText(values[i]!, bytes) }, bytes ? bytesText(values[i]!) : countText(values[i]!)),
@@ -61,10 +61,10 @@ export class StacksPage implements Page {
       ...(stacks.lives ? [meanLife(lived)] : []),
       {
         title: "Allocates in",
-        width: "minmax(180px, 1.2fr)",
+        width: "minmax(160px, 1.2fr)",
         cell: (i) => this.placeCell(i),
       },
-      { title: "Called by", width: "minmax(160px, 2fr)", wideOnly: true, cell: (i) => el("span", { class: "soft name" }, this.callers(i)) },
+      { title: "Called by", width: "minmax(120px, 2fr)", wideOnly: true, cell: (i) => el("span", { class: "soft name" }, this.callers(i)) },
     ];
     const [view, column, up] = state.sort.split(":");
     const given = view === "stacks" && columns[Number(column)]?.order !== undefined;
@@ -176,6 +176,6 @@ export class StacksPage implements Page {
     if (tree.value(node) <= 0) return this.context.say(`this stack has nothing by this measure (${state.by})`);
     const span = spanOf(tree, node);
     const window = { begin: span.begin / whole, end: span.end / whole };
-    this.context.change({ view: "flame", direction: "down", window });
+    this.context.change({ view: "flame", direction: "down", window, ...(model.showsScopes() ? {} : { scopes: "shown" as const }) });
   }
 }
