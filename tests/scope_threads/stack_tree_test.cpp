@@ -206,8 +206,10 @@ TEST(stack_tree, code_that_took_the_place_of_other_code_has_nodes_of_its_own) {
   begin_probe_world("stack_tree");
   const std::uint64_t start = own_code().start;
   const stack inside = {start + 0x1000, start + 0x2000, start + 0x3000}, outside = {start + 0x1000, start + 0x5000};
-  const auto before = nodes_of(inside), kept = nodes_of(outside);
-  tree.retire(start + 0x2000, start + 0x2fff, 1);
+  const stack at_end = {start + 0x4000};  // to where its last call would return
+  const auto before = nodes_of(inside), kept = nodes_of(outside), last = nodes_of(at_end);
+  tree.retire(start + 0x2000, start + 0x4000, 1);
+  EXPECT_NE(nodes_of(at_end), last);
   const auto after = nodes_of(inside);
   EXPECT_EQ(after[0], before[0]);
   EXPECT_NE(after[1], before[1]);
