@@ -113,10 +113,15 @@ static void large_of_the_parent() {
   free(large);
 }
 
-// A realloc in vain is no free: what it was asked for is no temporary.
+// A realloc in vain is no free: what it was asked for is no temporary, and what was one stays one.
 static void kept_all_the_same() {
   volatile std::size_t too_much = std::size_t{1} << 62;
   for (int i = 0; i < 1000; ++i) CHECK(realloc(site_kept(100), too_much) == nullptr);
+  for (const bool is_temporary : {true, false}) {  // of one stack
+    void* const block = site_kept(100);
+    if (!is_temporary) test::escape(site_child(50));
+    is_temporary ? free(block) : CHECK(realloc(block, too_much) == nullptr);
+  }
 }
 
 // From a thread with the smallest stack that there is.
