@@ -55,6 +55,7 @@ TEST(hostile_segment, regions_must_lie_in_the_file_and_apart) {
   EXPECT_SAYS(error_with([](auto& header) { header.cells.offset = ~std::uint64_t{0} << 12; }), "region of cells");
   EXPECT_SAYS(error_with([](auto& header) { header.cells.capacity = ~std::uint64_t{0}; }), "region of cells");
   EXPECT_SAYS(error_with([](auto& header) { header.accounts.offset = header.nodes.offset; }), "overlap");
+  EXPECT_SAYS(error_with([](auto& header) { header.places.offset -= 4096; }), "overlap");
   EXPECT_SAYS(error_with([](auto& header) { header.nodes.capacity += 4096; }), "overlap");
 }
 

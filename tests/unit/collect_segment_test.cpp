@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <numeric>
@@ -313,6 +314,22 @@ TEST(collect_segment, nodes_that_are_not_there_yet_do_not_break_a_stack) {
   EXPECT_EQ(result.nodes[result.stacks[0].node].parent, 1u);
   EXPECT_EQ(result.nodes[result.stacks[1].node].parent, 0u);
   EXPECT_EQ(result.stacks[2].node, 0u);
+}
+
+TEST(collect_segment, a_later_look_sees_what_was_not_yet_written_at_the_first) {
+  segment_builder builder;
+  const auto node = builder.add_node(0, 0x1000);
+  const auto written = builder.nodes[node];
+  builder.nodes[node] = {};
+  const memory_file file(builder.bytes());
+  const segment_file segment(file.path());
+  segment_copy copy;
+  refresh_segment(segment, copy);
+  ASSERT_EQ(copy.nodes[node].place, 0u);
+  const auto at = static_cast<off_t>(segment.header().nodes.offset + node * sizeof written);
+  ASSERT_EQ(::pwrite(file.fd(), &written, sizeof written, at), static_cast<ssize_t>(sizeof written));
+  refresh_segment(segment, copy);
+  EXPECT_EQ(copy.nodes[node].place, written.place);
 }
 
 TEST(collect_segment, reads_threads_sizes_errors_and_losses) {
