@@ -76,6 +76,7 @@ class Threads(ledger.Case):
 
     def test_large_blocks_of_the_parent(self):
         r, = self.child("large")
+        self.assert_balanced(r, losses=("inherited_frees", "foreign_frees"))
         self.assertEqual(r["profiler"]["tag_bytes"], 1000 * 8)
 
     def test_more_threads_than_books(self):

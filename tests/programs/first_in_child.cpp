@@ -102,11 +102,13 @@ static void pool_after_a_handler() {
   fork_and_wait([&] { take(5); });
 }
 
-// What it gives back is a large block of its parent's; what it has is small.
+// What it gives back, and could not enlarge, is a large block of its parent's; what it has is small.
 static void large_of_the_parent() {
+  volatile std::size_t too_much = std::size_t{1} << 62;
   void* const large = site_kept(200'000);
   fork_and_wait([&] {
     for (int i = 0; i < 1000; ++i) test::escape(site_child(24));
+    CHECK(realloc(large, too_much) == nullptr);
     free(large);
     test::escape(site_child(100'000));
   });
