@@ -55,6 +55,25 @@ TEST(leaks_hunt, growing_memory_that_is_used_is_retention) {
   EXPECT_EQ(w.says(cache), verdict::retention);
 }
 
+TEST(leaks_hunt, growing_memory_of_which_a_little_is_never_used_again_is_retention) {
+  world w(quick(), 18);
+  const auto cache = w.add({.per_s = 50, .fate_of = [](auto& random) {
+                              return std::bernoulli_distribution(0.04)(random) ? fate{} : fate{.touched_every_s = 0.3};
+                            }});
+  w.run_until(20);
+  ASSERT_EQ(w.says(cache), verdict::retention);
+  EXPECT_GT(w.found(cache)->lost_samples, 0u);
+}
+
+TEST(leaks_hunt, takes_back_what_is_freed_after_all) {
+  world w(quick(), 19);
+  w.add({.per_s = 20, .fate_of = [](auto&) { return fate{.lives_s = 6}; }});
+  w.run_until(5.5);
+  EXPECT_EQ(w.hunt().taken_back(), 0u);
+  w.run_until(8);
+  EXPECT_GT(w.hunt().taken_back(), 0u);
+}
+
 TEST(leaks_hunt, takes_back_and_learns_from_memory_that_is_used_rarely) {
   // Used every 4 s, while one second without an access was said to be enough.
   world w(quick(), 5);
