@@ -128,6 +128,18 @@ TEST(leaks_hunt, what_was_there_before_is_not_counted) {
   EXPECT_EQ(w.says(tables), verdict::none);
 }
 
+TEST(leaks_hunt, a_slot_that_is_used_again_holds_another_block) {
+  hunt watched(quick());
+  const slot_view first{1, 1, 7, 64, 1, 0.5, {}}, second{1, 2, 7, 32, 1, 1.5, {}};
+  watched.see_slots(1, {&first, 1});
+  watched.see_slots(2, {&second, 1});
+  ASSERT_NE(watched.of(7), nullptr);
+  const auto& blocks = watched.of(7)->blocks();
+  ASSERT_EQ(blocks.size(), 1u);
+  EXPECT_EQ(blocks.begin()->second.bytes, 32u);
+  EXPECT_EQ(blocks.begin()->second.born_s, 1.5);
+}
+
 TEST(leaks_hunt, watches_no_more_than_it_may) {
   auto options = quick();
   options.per_stack = 8;
