@@ -14,6 +14,37 @@ hunt_options quick() {
   return options;
 }
 
+TEST(leaks_growth, is_the_same_in_bytes_as_in_blocks_of_one_size) {
+  constexpr std::int64_t each_bytes = 64, before = 100;
+  const auto counts = [](std::uint64_t allocations, std::int64_t live) {
+    return exact_counts{.allocations = allocations,
+                        .allocated_bytes = allocations * each_bytes,
+                        .live_blocks = live,
+                        .live_bytes = live * each_bytes};
+  };
+  growth grown(0, 1, counts(1000, before));
+  for (int step = 1; step <= 500; ++step) {  // up and down, and higher each time
+    const int dip = step % 7 == 0 ? 5 : 0;
+    grown.observe(step * 0.5, step, counts(1000 + 2u * static_cast<unsigned>(step), before + step / 3 - dip));
+    ASSERT_EQ(grown.base_bytes(), grown.base_blocks() * each_bytes);
+    ASSERT_EQ(grown.risen_bytes(), grown.risen_blocks() * each_bytes);
+    for (const double age_s : {1.0, 20.0, 300.0}) {
+      const auto older = grown.older_than(age_s);
+      ASSERT_EQ(older.younger_bytes, older.younger_blocks * each_bytes);
+      ASSERT_EQ(older.most_bytes, older.most_blocks * each_bytes);
+      ASSERT_EQ(older.least_bytes, older.least_blocks * each_bytes);
+    }
+  }
+  EXPECT_GE(grown.base_blocks(), before - 5) << "what was there at the first look";
+}
+
+TEST(leaks_block, is_no_leak_any_more_where_its_stack_is_found_to_be_slower) {
+  block watched{.now = phase::leak, .since_s = 10};
+  advance(watched, {.armed = true, .armed_s = 10}, {.suspicious_s = 1, .access_s = 20, .rest_s = 1}, 15);
+  EXPECT_EQ(watched.now, phase::armed);
+  EXPECT_FALSE(advance(watched, {.armed = true, .armed_s = 10, .touched = true}, {}, 16).taken_back);
+}
+
 TEST(leaks_hunt, finds_a_steady_leak_among_healthy_stacks) {
   world w(quick(), 1);
   const auto leak = w.add(leaking(20));
