@@ -79,6 +79,11 @@ class Threads(ledger.Case):
         self.assert_balanced(r, losses=("inherited_frees", "foreign_frees"))
         self.assertEqual(r["profiler"]["tag_bytes"], 1000 * 8)
 
+    def test_block_of_the_grandparent(self):
+        losses = [r["profiler"]["losses"] for r in self.same("first_in_child", "grandchild", processes=3).reports]
+        self.assertEqual(sum(each.get("inherited_frees", 0) for each in losses), 1)
+        self.assertEqual(sum(each.get("foreign_frees", 0) for each in losses), 0)
+
     def test_more_threads_than_books(self):
         """In a small file there are none for some of a crowd; each of them takes one thread's place in it, not one for each event."""
         command = ["prlimit", "--fsize=9216000", ledger.program("many_threads"), "at_once", "1100"]

@@ -1,5 +1,5 @@
 // Forked children whose first event is an odd one:
-//   first_in_child thread | race N | realloc | pool | large | kept | small
+//   first_in_child thread | race N | realloc | pool | large | grandchild | kept | small
 // site_child takes what the child takes.
 #include <pthread.h>
 #include <sys/wait.h>
@@ -115,6 +115,16 @@ static void large_of_the_parent() {
   free(large);
 }
 
+// Of the one before the parent, which all have.
+static void block_of_the_grandparent() {
+  void* const block = site_kept(100);
+  fork_and_wait([&] {
+    free(site_child(24));
+    fork_and_wait([&] { free(block); });
+  });
+  free(block);
+}
+
 // A realloc in vain is no free: what it was asked for is no temporary, and what was one stays one.
 static void kept_all_the_same() {
   volatile std::size_t too_much = std::size_t{1} << 62;
@@ -153,6 +163,7 @@ int main(int argc, char** argv) {
   if (mode == "realloc") realloc_in_a_budget();
   if (mode == "pool") pool_after_a_handler();
   if (mode == "large") large_of_the_parent();
+  if (mode == "grandchild") block_of_the_grandparent();
   if (mode == "kept") kept_all_the_same();
   if (mode == "small") on_a_small_stack();
 }

@@ -208,6 +208,47 @@ TEST(leaks_witness, reads_whatever_memory_a_program_keeps_its_pointers_in) {
   ::munmap(shared, 4096);
 }
 
+// A pointer that only a watched block holds is read where nobody watches: in the view of the block's own part of the
+// slots, and not behind the end of another one's.
+TEST(leaks_witness, reads_watched_blocks_in_the_view_that_they_are_in) {
+  constexpr std::size_t page = 4096;
+  constexpr std::uint64_t slots = 0x6e2000000000, views = 0x6e3000000000, hidden = ~std::uint64_t{0x6e4000000000};
+  int to_parent[2];
+  ASSERT_EQ(::pipe(to_parent), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int memory = ::memfd_create("heapledger-watch", MFD_CLOEXEC);
+    const auto map = [memory](std::uint64_t at, std::size_t bytes, int how, off_t offset) {
+      constexpr int access = PROT_READ | PROT_WRITE;
+      return static_cast<volatile std::uint64_t*>(
+          ::mmap(reinterpret_cast<void*>(at), bytes, access, how | MAP_FIXED_NOREPLACE, memory, offset));
+    };
+    char ready = ::ftruncate(memory, 2 * page) == 0;
+    map(slots, 2 * page, MAP_SHARED, 0)[page / sizeof(std::uint64_t)] = ~hidden;
+    map(views, page, MAP_PRIVATE, 0);
+    map(views + 8 * page, page, MAP_PRIVATE, page);
+    (void)!::write(to_parent[1], &ready, 1);
+    ::pause();
+    ::_exit(0);
+  }
+  char ready = 0;
+  EXPECT_EQ(::read(to_parent[0], &ready, 1), 1);
+  collect::watched_slot holder;
+  holder.record.state = wire::watch_slot_state::live;
+  holder.record.address = slots + page;
+  holder.record.bytes = 64;
+  const watcher::stale_block blocks[] = {{1, ~hidden, 64}};
+  witness_result said;
+  const auto obstacle = obstacle_of([&] {
+    said = find_unreachable(child, blocks, {slots, slots + 2 * page}, {&holder, 1});
+    return said.info.obstacle;
+  });
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  if (!obstacle.empty()) GTEST_SKIP() << obstacle;
+  EXPECT_EQ(said.unreachable, std::vector<bool>{false});
+}
+
 TEST(leaks_witness, slots_at_the_end_of_all_addresses_are_read_once) {
   const pid_t child = ::fork();
   if (child == 0) {
