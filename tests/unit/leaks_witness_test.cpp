@@ -159,6 +159,7 @@ struct table_memory {
   int flags;
   int protection = PROT_READ | PROT_WRITE;  // from when it is filled
   int advice = MADV_NORMAL;
+  bool is_guarded = false;  // the page before the table, where the kernel can
   int (*open)() = [] { return -1; };
 };
 
@@ -171,6 +172,8 @@ struct table_memory {
   ::madvise(map, bytes, how.advice);
   auto* const table = static_cast<volatile unsigned char*>(map) + 64 * 4096;
   for (std::size_t i = 0; i < sizeof held_bytes; ++i) table[i] = held_bytes[i];
+  constexpr int install_guard = 102;
+  if (how.is_guarded) ::madvise(static_cast<char*>(map) + 63 * 4096, 4096, install_guard);
   ::mprotect(map, bytes, how.protection);
   is_ready = true;
   for (;;) ::pause();
@@ -182,6 +185,7 @@ TEST(leaks_witness, reads_whatever_memory_a_program_keeps_its_pointers_in) {
       {.name = "memfd", .flags = MAP_SHARED, .open = [] { return ::memfd_create("table", MFD_CLOEXEC); }},
       {.name = "zero", .flags = MAP_PRIVATE, .open = [] { return ::open("/dev/zero", O_RDWR | O_CLOEXEC); }},
       {.name = "not dumped", .flags = MAP_PRIVATE | MAP_ANONYMOUS, .advice = MADV_DONTDUMP},
+      {.name = "guarded", .flags = MAP_PRIVATE | MAP_ANONYMOUS, .is_guarded = true},
       {.name = "read-only", .flags = MAP_PRIVATE | MAP_ANONYMOUS, .protection = PROT_READ},
       {.name = "locked", .flags = MAP_PRIVATE | MAP_ANONYMOUS, .protection = PROT_NONE},
       {.name = "locked and shared", .flags = MAP_SHARED | MAP_ANONYMOUS, .protection = PROT_NONE},
