@@ -94,7 +94,7 @@ class Threads(ledger.Case):
     def test_a_realloc_in_vain_is_no_temporary(self):
         r = self.same("first_in_child", "kept").report
         site = self.site(r, "site_kept")
-        self.assertEqual((site["allocations"], site["frees"], site["temporaries"]), (1002, 1, 1))
+        self.assertEqual((site["allocations"], site["frees"], site["temporaries"]), (1003, 2, 1))
 
     def test_handlers_that_allocate(self):
         for mode in ("allocating", "interrupting", "jumping", "alternate"):

@@ -134,6 +134,10 @@ static void kept_all_the_same() {
     if (!is_temporary) test::escape(site_child(50));
     is_temporary ? free(block) : CHECK(realloc(block, too_much) == nullptr);
   }
+  // Nor is one what the next thread frees first.
+  static void* handed_over = nullptr;
+  in_thread([](void*) -> void* { return handed_over = site_kept(100), nullptr; });
+  in_thread([](void*) -> void* { return free(handed_over), nullptr; });
 }
 
 // From a thread with the smallest stack that there is.
