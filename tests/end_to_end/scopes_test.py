@@ -58,6 +58,7 @@ class Scopes(ScopesCase):
                 with self.subTest(program=name, case=case):
                     for r in self.checked(name, case).reports:
                         self.assert_sums(r)
+                        self.assertEqual(r["errors"], [])
                         losses = r["profiler"]["losses"]
                         self.assertLessEqual(set(losses), {"inherited_frees", "scopes_full"} if case != "credits" else set())
                         self.assertEqual("scopes_full" in losses, case in FULL, losses)
