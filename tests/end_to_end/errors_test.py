@@ -30,11 +30,19 @@ class Errors(ledger.Case):
         self.assert_balanced(r)
 
     def test_double_free(self):
-        for mode in ("double_free", "double_delete"):
+        for mode in ("double_free", "double_free_after_realloc", "double_delete"):
             with self.subTest(mode=mode):
                 r = self.errors(mode)
                 self.assert_found(r, "double-free")
                 self.assertEqual(r["process"]["signal"], signal.SIGABRT)
+
+    def test_double_free_of_what_was_freed_wrongly(self):
+        """It was freed all the same: once in the books."""
+        for before in ("mismatch", "overflow"):
+            with self.subTest(before=before):
+                r = self.errors(f"double_free_after_{before}")
+                self.assertEqual(sorted((e["kind"], e["count"]) for e in r["errors"]), [("double-free", 1), (before, 1)])
+                self.assertEqual(ledger.total(self.planted(r), "frees"), 1)
 
     def test_mismatch(self):
         for mode, families in (("malloc_delete", ("malloc", "delete")), ("new_free", ("new", "free")),
@@ -73,16 +81,23 @@ class Errors(ledger.Case):
         data = re.search(rb'id="data">([^<]*)<', page.out)[1]
         self.assertIn(doubt, gzip.decompress(base64.b64decode(data)))
 
+    def planted(self, r):
+        return [s for s in r["stacks"] if ledger.functions(s)[:1] == ["site_planted"]]
+
     def pool(self, r):
         """Blocks that the C++ library keeps: the exception pool."""
         return sum(s["live_blocks"] for s in r["stacks"] if "site_planted" not in ledger.functions(s))
 
     def test_overflow_by_one(self):
+        """One byte of the tag: whose block it was and how large is known all the same."""
         # Multiples of 16 leave no slack between what was asked for and the tag. Alone, the byte harms nobody.
-        for size in ("16", "32", "48", "64", "112", "1008"):
+        none = [(size, "1") for size in ("16", "32", "48", "64", "112", "1008")]
+        for size, beyond in (*none, ("1", "16"), ("9", "8")):
             with self.subTest(bytes=size):
-                r = self.errors("overflow", size)
+                r = self.errors("overflow", size, beyond)
                 self.assert_found(r, "overflow")
+                self.assertEqual(ledger.total(self.planted(r), "freed_bytes"), int(size))
+                self.assertNotIn("overflow_size", r["profiler"].get("losses", {}))
 
     def test_overflow_by_more(self):
         """Whatever is overwritten, totals stay right, and no number is impossible. What is overwritten at random looks whole

@@ -40,6 +40,10 @@ class Markers(Stepping):
         for key in ledger.STACK_KEYS + ("live_bytes", "peak_bytes"):
             self.assertEqual(ledger.total(at_b["stacks"], key), at_b["totals"][key])
 
+        at_c = ledger.report(file + "@C")  # after the peak, of which some stacks have changed since and others not
+        self.assertEqual([at_c["totals"][key] for key in ("live_bytes", "peak_bytes")], [19200, 32000])
+        self.assertEqual(sorted(s["peak_bytes"] for s in at_c["stacks"] if s["live_bytes"]), [6400, 25600])
+
         grown = self.between(file, "--since", "A", "--until", "B")
         self.assertEqual((grown["since"]["name"], grown["until"]["name"]), ("A", "B"))
         self.assertEqual(grown["totals"]["live_bytes"], 25600)

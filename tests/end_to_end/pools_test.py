@@ -85,9 +85,12 @@ class Pools(ledger.Case):
         self.assertEqual([pool["allocations"] for pool in json.loads(done.out)["pools"]], [1000])
 
     def test_many_pools_take_one_place(self):
-        pool = self.pool(self.checked("many").report, "short-lived")
+        r = self.checked("many").report
+        pool = self.pool(r, "short-lived")
         self.assertEqual({key: pool[key] for key in ("opened", "closed", "allocations", "frees", "page_bytes", "arenas")},
                          {"opened": 20000, "closed": 20000, "allocations": 60000, "frees": 60000, "page_bytes": 0, "arenas": 0})
+        self.assertGreater(pool["peak_page_bytes"], 0)
+        self.assertEqual(self.pool(r, "short")["allocations"], 1)
 
     def test_forked(self):
         done = self.checked("forked")

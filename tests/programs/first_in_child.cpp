@@ -1,5 +1,5 @@
 // Forked children whose first event is an odd one:
-//   first_in_child thread | race N | realloc | pool | large | kept | small
+//   first_in_child thread | race N | realloc | pool | large | grandchild | kept | small
 // site_child takes what the child takes.
 #include <pthread.h>
 #include <sys/wait.h>
@@ -102,21 +102,42 @@ static void pool_after_a_handler() {
   fork_and_wait([&] { take(5); });
 }
 
-// What it gives back is a large block of its parent's; what it has is small.
+// What it gives back, and could not enlarge, is a large block of its parent's; what it has is small.
 static void large_of_the_parent() {
+  volatile std::size_t too_much = std::size_t{1} << 62;
   void* const large = site_kept(200'000);
   fork_and_wait([&] {
     for (int i = 0; i < 1000; ++i) test::escape(site_child(24));
+    CHECK(realloc(large, too_much) == nullptr);
     free(large);
     test::escape(site_child(100'000));
   });
   free(large);
 }
 
-// A realloc in vain is no free: what it was asked for is no temporary.
+// Of the one before the parent, which all have.
+static void block_of_the_grandparent() {
+  void* const block = site_kept(100);
+  fork_and_wait([&] {
+    free(site_child(24));
+    fork_and_wait([&] { free(block); });
+  });
+  free(block);
+}
+
+// A realloc in vain is no free: what it was asked for is no temporary, and what was one stays one.
 static void kept_all_the_same() {
   volatile std::size_t too_much = std::size_t{1} << 62;
   for (int i = 0; i < 1000; ++i) CHECK(realloc(site_kept(100), too_much) == nullptr);
+  for (const bool is_temporary : {true, false}) {  // of one stack
+    void* const block = site_kept(100);
+    if (!is_temporary) test::escape(site_child(50));
+    is_temporary ? free(block) : CHECK(realloc(block, too_much) == nullptr);
+  }
+  // Nor is one what the next thread frees first.
+  static void* handed_over = nullptr;
+  in_thread([](void*) -> void* { return handed_over = site_kept(100), nullptr; });
+  in_thread([](void*) -> void* { return free(handed_over), nullptr; });
 }
 
 // From a thread with the smallest stack that there is.
@@ -146,6 +167,7 @@ int main(int argc, char** argv) {
   if (mode == "realloc") realloc_in_a_budget();
   if (mode == "pool") pool_after_a_handler();
   if (mode == "large") large_of_the_parent();
+  if (mode == "grandchild") block_of_the_grandparent();
   if (mode == "kept") kept_all_the_same();
   if (mode == "small") on_a_small_stack();
 }

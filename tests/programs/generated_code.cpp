@@ -212,4 +212,7 @@ int main(int argc, char** argv) {
   calls_generated(code);
   inherited.leave();
   calls_generated(code);  // nobody can tell what is outside
+  inherited.enter();
+  calls_generated(code);  // as before
+  inherited.leave();
 }

@@ -1,4 +1,5 @@
-// Programs with one planted mistake: mistakes double_free | double_delete | malloc_delete | new_free | array | scalar |
+// Programs with one planted mistake, or two of one block: mistakes double_free | double_free_after_realloc |
+// double_free_after_mismatch | double_free_after_overflow | double_delete | malloc_delete | new_free | array | scalar |
 // overflow BYTES [BEYOND] | new_realloc | threads_first_free | free_in_scope |
 // scopes_after | double_free_at_top | double_free_at_arenas_end | realloc_at_top | clean. The block always
 // comes from site_planted.
@@ -12,9 +13,8 @@
 static std::string mode;
 
 SITE void* site_planted(std::size_t bytes) {
-  void* block = mode == "malloc_delete" || mode == "double_free" || mode == "overflow" ? malloc(bytes)
-                : mode == "array"                                                      ? ::operator new[](bytes)
-                                                                                       : ::operator new(bytes);
+  const bool plain = mode == "malloc_delete" || mode == "overflow" || mode.starts_with("double_free");
+  void* block = plain ? malloc(bytes) : mode == "array" ? ::operator new[](bytes) : ::operator new(bytes);
   test::escape(block);
   return block;
 }
@@ -52,6 +52,22 @@ int main(int argc, char** argv) {
     free(block);
     test::escape(block);
     free(block);
+  } else if (mode == "double_free_after_realloc") {
+    void* block = site_planted(24);
+    test::escape(realloc(block, 5000));
+    test::escape(block);
+    free(block);
+  } else if (mode == "double_free_after_mismatch") {
+    void* block = site_planted(24);
+    ::operator delete(block);
+    test::escape(block);
+    free(block);
+  } else if (mode == "double_free_after_overflow") {
+    auto* block = static_cast<volatile char*>(site_planted(32));
+    block[32] = static_cast<char>(block[32] + 1);
+    free(const_cast<char*>(block));
+    test::escape(const_cast<char*>(block));
+    free(const_cast<char*>(block));
   } else if (mode == "double_delete") {
     void* block = site_planted(200);
     ::operator delete(block);

@@ -79,12 +79,14 @@ int sited() {
   return many.size() + few.size() == 1010 ? 0 : 1;
 }
 
-// Pools that come and go: one kind, whatever their number.
+// Pools that come and go: one kind, whatever their number. Another one's name is the begin of theirs.
 int many() {
   for (int i = 0; i < 20000; ++i) {
     shown_pool<64> one("short-lived");
     give(one, take(one, 3, 60));
   }
+  shown_pool<64> other("short");
+  give(other, take(other, 1, 60));
   return 0;
 }
 

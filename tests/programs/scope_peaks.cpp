@@ -1,4 +1,5 @@
-// The highest that lived in scopes at once; each case checks itself, but left_open, of which the profile tells.
+// The highest that lived in scopes at once; each case checks itself, but left_open and
+// process_peak, of which the profile tells.
 // Arguments: CASE [NUMBER].
 #include <signal.h>
 
@@ -220,6 +221,20 @@ void left_open(unsigned how, unsigned) {
   raise(SIGKILL);
 }
 
+// Outside of scopes, or inside, between smaller ones.
+void process_peak(unsigned inside, unsigned) {
+  const scope a("a"), b("b");
+  const auto take_in = [](const scope& where, std::size_t bytes) {
+    const enter in(where);
+    free(take(bytes));
+  };
+  take_in(a, 100);
+  inside != 0 ? take_in(a, 1 << 20) : free(take(1 << 20));
+  take_in(b, 1000);
+  free(take(2000));
+  take_in(a, 3000);
+}
+
 constexpr test::test_case cases[] = {
     {"between_looks", between_looks},
     {"of_others", of_others},
@@ -229,6 +244,7 @@ constexpr test::test_case cases[] = {
     {"leased", leased},
     {"kept_for_nothing", kept_for_nothing},
     {"left_open", left_open},
+    {"process_peak", process_peak},
 };
 
 }  // namespace

@@ -249,6 +249,9 @@ void moves(unsigned, unsigned) {
   free(small);
   free(large);
   CHECK_USED(b, 0, 0, 100'100u, 2u, 2u);
+  auto made = heapledger::run_in(a, [] { return std::make_unique<int>(7); });
+  CHECK(heapledger::transfer(made.get(), b));
+  made.reset();  // by the operator that belongs to the one that made it
 
   CHECK(heapledger::add_foreign(a, 1'000'000));
   CHECK(a.used().live_bytes == 1'000'000);

@@ -1,5 +1,5 @@
 // Frames of every build: alloca, variable arrays, realigned stacks, tail calls, calls through the PLT, many arguments,
-// recursion 100,000 deep. Argument: the depth of the recursion.
+// a frame found by rbx, recursion 100,000 deep. Argument: the depth of the recursion.
 #include <alloca.h>
 #include <stdarg.h>
 
@@ -62,6 +62,36 @@ SHAPE [[gnu::target("avx")]] void with_vectors(std::size_t bytes) {
 }
 #endif
 
+#ifdef __x86_64__
+// A frame that is found by a register that no walk from outside knows; from two places in turn, such that its callee
+// comes to lie at the same place, and what the first left of the frame stays there.
+SHAPE_SITE(site_by_register, "found_by_rbx by_register frames main")
+SHAPE [[gnu::naked]] void found_by_rbx(void (*)(std::size_t), std::size_t) {
+  asm("push %rbx\n\t"
+      ".cfi_def_cfa_offset 16\n\t"
+      ".cfi_offset %rbx, -16\n\t"
+      "mov %rsp, %rbx\n\t"
+      ".cfi_def_cfa_register %rbx\n\t"
+      "and $-256, %rsp\n\t"
+      "mov %rdi, %rax\n\t"
+      "mov %rsi, %rdi\n\t"
+      "call *%rax\n\t"
+      "mov %rbx, %rsp\n\t"
+      ".cfi_def_cfa_register %rsp\n\t"
+      "pop %rbx\n\t"
+      ".cfi_restore %rbx\n\t"
+      ".cfi_def_cfa_offset 8\n\t"
+      "ret");
+}
+SHAPE void by_register(std::size_t bytes) {
+  asm volatile("" : : "r"(alloca(bytes)));  // never written
+  found_by_rbx(site_by_register, bytes);
+  asm volatile("" : : "r"(alloca(16)));
+  found_by_rbx(site_by_register, bytes);
+  asm volatile("" : : : "memory");
+}
+#endif
+
 // The frame of tail_caller is gone (with optimisation): its caller must show all the same.
 SHAPE_SITE(site_tail, "frames main")
 SHAPE void tail_caller(std::size_t bytes) {
@@ -101,6 +131,7 @@ SHAPE void frames(std::size_t deep) {
     realigned_outer(i);
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx")) with_vectors(i);
+    by_register(i);
 #endif
     tail_caller(i);
     many_arguments(1, 2, 3, 4, 5, 6, i, i, i, 7);

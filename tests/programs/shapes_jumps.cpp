@@ -1,4 +1,5 @@
-// Stacks around control flow that leaves frames: exceptions, longjmp, signal handlers on an alternate stack.
+// Stacks around control flow that leaves frames: exceptions, longjmp, signal handlers on an alternate stack and in
+// handlers.
 #include <setjmp.h>
 #include <signal.h>
 
@@ -99,6 +100,36 @@ SHAPE void signals() {
   asm volatile("" : : : "memory");
 }
 
+// A handler that interrupts itself: both times a function at two places, of which now the outer one changes, now the
+// inner one.
+SHAPE_SITE(site_in_trap, "trap_handler trap trap_handler trap traps main")
+SHAPE void trap(bool there) {
+  if (there)
+    asm volatile("int3; nop");
+  else
+    asm volatile("int3");
+}
+SHAPE void trap_handler(int) {
+  static bool within = false, backwards = false;
+  if (within) {
+    site_in_trap(66);
+    asm volatile("" : : : "memory");  // no tail call
+    return;
+  }
+  within = true;
+  for (const bool second : {false, true}) trap(second != backwards);
+  backwards = !backwards;
+  within = false;
+}
+SHAPE void traps() {
+  struct sigaction action = {};
+  action.sa_handler = trap_handler;
+  action.sa_flags = SA_NODEFER;
+  CHECK(!sigaction(SIGTRAP, &action, nullptr));
+  for (unsigned i = 0; i < 50; ++i) trap(i % 2);
+  asm volatile("" : : : "memory");
+}
+
 // The handler interrupts a function before its frame is set up, and inside: at a faulting first instruction.
 SHAPE_SITE(site_in_fault, "fault_handler faults main")
 static sigjmp_buf after_fault;
@@ -121,6 +152,7 @@ int main() {
   exceptions();
   jumps();
   signals();
+  traps();
   faults();
   shape::print();
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "segment_builder.hpp"
+#include "tool/collect/books.hpp"
 #include "tool/collect/memory_map.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/profile/error.hpp"
@@ -54,6 +55,7 @@ TEST(hostile_segment, regions_must_lie_in_the_file_and_apart) {
   EXPECT_SAYS(error_with([](auto& header) { header.cells.offset = ~std::uint64_t{0} << 12; }), "region of cells");
   EXPECT_SAYS(error_with([](auto& header) { header.cells.capacity = ~std::uint64_t{0}; }), "region of cells");
   EXPECT_SAYS(error_with([](auto& header) { header.accounts.offset = header.nodes.offset; }), "overlap");
+  EXPECT_SAYS(error_with([](auto& header) { header.places.offset -= 4096; }), "overlap");
   EXPECT_SAYS(error_with([](auto& header) { header.nodes.capacity += 4096; }), "overlap");
 }
 
@@ -139,6 +141,16 @@ TEST(hostile_segment, impossible_numbers_are_left_out_and_counted) {
   EXPECT_EQ(result.totals().allocations, 2u);
   EXPECT_GT(result.totals().peak_bytes, 0);
   EXPECT_EQ(result.profiler.losses.at("damaged_cells"), 8u);
+}
+
+TEST(hostile_segment, places_over_time_add_up_no_impossible_number) {
+  segment_builder builder;
+  builder.accounts[builder.add_account(0)].allocated_bytes = std::uint64_t{1} << 58;
+  builder.accounts[builder.add_account(0)].allocated_bytes = 1;
+  builder.accounts[builder.add_account(0)].freed_bytes = std::uint64_t{1} << 63;
+  const memory_file file(builder.bytes());
+  const auto live = live_by_account(copy_books(segment_file(file.path())));
+  EXPECT_EQ(std::vector(live.end() - 3, live.end()), (std::vector<std::int64_t>{std::int64_t{1} << 58, 0, 0}));
 }
 
 // Between what a process can do and what a reader takes there is no number that blocks the profile.

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "segment_builder.hpp"
 #include "tool/collect/mapped_memory.hpp"
+#include "tool/collect/memory_map.hpp"
 #include "tool/collect/segment.hpp"
 
 namespace heapledger::collect {
@@ -55,6 +58,28 @@ TEST(collect_mapped_memory, stacks_are_nodes_of_the_profile) {
   EXPECT_EQ(result.mapped->sites[0].resident_bytes, 0x2000);
   EXPECT_EQ(result.mapped->sites[0].most_resident_bytes, 0x3000);
   EXPECT_EQ(result.mapped->sites[1].most_resident_bytes, 0x1000);
+}
+
+TEST(collect_mapped_memory, what_was_resident_at_most_is_remembered) {
+  constexpr std::size_t bytes = 16 * 4096;
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  segment_builder builder;
+  builder.mappings = {range(reinterpret_cast<std::uint64_t>(memory), bytes, 1)};
+  const memory_file file(builder.bytes());
+  const segment_file segment(file.path());
+  memory_sampler sampler;
+  auto look = [&, now_ns = std::uint64_t{0}]() mutable {
+    sampler.sample(segment, ::getpid(), {}, {}, now_ns += std::uint64_t{1} << 60);  // whatever the time before cost
+    return sampler.mapped_residency().at(1);
+  };
+  EXPECT_EQ(look().now, bytes);
+  ::madvise(memory, bytes, MADV_DONTNEED);
+  const auto later = look();
+  EXPECT_EQ(later.now, 0);
+  EXPECT_EQ(later.most, bytes);
+  ::munmap(memory, bytes);
 }
 
 TEST(collect_mapped_memory, ranges_are_sorted_and_apart) {

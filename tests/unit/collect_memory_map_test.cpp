@@ -75,9 +75,11 @@ TEST_F(memory_map_test, where_the_kernel_names_no_memory_the_probes_own_is_known
 }
 
 TEST_F(memory_map_test, thread_stacks_are_known_by_guard_and_flag_or_by_their_stack_pointer) {
-  const std::string guarded = mapping_text("7f0000000000-7f0000001000", "---p", "00:00", 0, "", 0) +
-                              mapping_text("7f0000001000-7f0000801000", "rw-p", "00:00", 0, "", 8, "rd wr nh");
-  EXPECT_EQ(sorted(guarded).stacks, 8 << 10);
+  const std::string flagged = mapping_text("7f0000001000-7f0000801000", "rw-p", "00:00", 0, "", 8, "rd wr nh");
+  const auto below = [](const char* range) { return mapping_text(range, "---p", "00:00", 0, "", 0); };
+  EXPECT_EQ(sorted(below("7f0000000000-7f0000001000") + flagged).stacks, 8 << 10);
+  EXPECT_EQ(sorted(below("7effffffe000-7f0000000000") + flagged).stacks, 0) << "not next to it";
+  EXPECT_EQ(sorted(below("7effffff0000-7f0000001000") + flagged).stacks, 0) << "too large for a guard";
   const std::string plain = mapping_text("7f0000001000-7f0000801000", "rw-p", "00:00", 0, "", 8);
   EXPECT_EQ(sorted(plain).stacks, 0);
   EXPECT_EQ(sorted(plain, {0x7f0000700000}).stacks, 8 << 10);

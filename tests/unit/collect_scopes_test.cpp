@@ -96,6 +96,19 @@ TEST(collect_scopes, a_peak_of_what_was_reserved_is_no_higher_than_all_that_was_
   EXPECT_EQ(collected(builder).scopes[0].peak_bytes, 300'000) << "not all was booked where it belongs";
 }
 
+TEST(collect_scopes, what_was_opened_once_peaked_no_lower_than_what_lives_in_it_and_below) {
+  segment_builder builder;
+  const auto outer = builder.add_scope(0, "outer"), inner = builder.add_scope(outer, "inner");
+  add_account(builder, builder.add_node(0, 0x1000), outer, 10);
+  add_account(builder, builder.add_node(0, 0x2000), inner, 20);
+  builder.scopes[outer].opened = builder.scopes[inner].opened = 1;
+  const auto once = collected(builder);
+  EXPECT_EQ(once.scopes[0].peak_bytes, 300);
+  EXPECT_EQ(once.scopes[1].peak_bytes, 200);
+  builder.scopes[inner].opened = 2;
+  EXPECT_EQ(collected(builder).scopes[1].peak_bytes, 0) << "they may be of two, and the peak is one's";
+}
+
 TEST(collect_scopes, freers_of_all_writers_add_up) {
   segment_builder builder;
   const auto request = builder.add_scope(0, "request"), query = builder.add_scope(request, "query");

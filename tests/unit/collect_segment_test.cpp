@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <numeric>
@@ -255,9 +256,10 @@ TEST(collect_segment, places_are_inside_the_call_and_relative_to_their_module) {
   const auto outer = builder.add_node(0, 0x7f0000001234, module);
   const auto at_signal = builder.add_node(outer, 0x7f0000001500 | wire::place_exact_address, module);
   const auto outside = builder.add_node(at_signal, 0x5000, module);
-  builder.accounts[builder.add_account(outside)].allocations = 1;
+  const auto beyond = builder.add_node(outside, 0x7f0000003001, module);
+  builder.accounts[builder.add_account(beyond)].allocations = 1;
   const auto result = collected(builder);
-  ASSERT_EQ(result.nodes.size(), 4u);
+  ASSERT_EQ(result.nodes.size(), 5u);
   const auto place = [&](std::uint32_t node) { return result.locations[result.nodes[node].location]; };
   EXPECT_EQ(place(1).address, 0x1233u);
   EXPECT_EQ(place(1).module, 0u);
@@ -265,6 +267,8 @@ TEST(collect_segment, places_are_inside_the_call_and_relative_to_their_module) {
   EXPECT_EQ(place(2).address, 0x1500u);
   EXPECT_EQ(place(3).address, 0x4fffu);
   EXPECT_EQ(place(3).module, none);
+  EXPECT_EQ(place(4).address, 0x7f0000003000u);
+  EXPECT_EQ(place(4).module, none);
   EXPECT_EQ(result.nodes[3].parent, 2u);
   EXPECT_EQ(result.modules[0].build_id, "ab0001");
   EXPECT_EQ(result.modules[0].path, "/lib/libx.so");
@@ -310,6 +314,22 @@ TEST(collect_segment, nodes_that_are_not_there_yet_do_not_break_a_stack) {
   EXPECT_EQ(result.nodes[result.stacks[0].node].parent, 1u);
   EXPECT_EQ(result.nodes[result.stacks[1].node].parent, 0u);
   EXPECT_EQ(result.stacks[2].node, 0u);
+}
+
+TEST(collect_segment, a_later_look_sees_what_was_not_yet_written_at_the_first) {
+  segment_builder builder;
+  const auto node = builder.add_node(0, 0x1000);
+  const auto written = builder.nodes[node];
+  builder.nodes[node] = {};
+  const memory_file file(builder.bytes());
+  const segment_file segment(file.path());
+  segment_copy copy;
+  refresh_segment(segment, copy);
+  ASSERT_EQ(copy.nodes[node].place, 0u);
+  const auto at = static_cast<off_t>(segment.header().nodes.offset + node * sizeof written);
+  ASSERT_EQ(::pwrite(file.fd(), &written, sizeof written, at), static_cast<ssize_t>(sizeof written));
+  refresh_segment(segment, copy);
+  EXPECT_EQ(copy.nodes[node].place, written.place);
 }
 
 TEST(collect_segment, reads_threads_sizes_errors_and_losses) {

@@ -41,6 +41,18 @@ TEST(collect_timeline, a_long_one_stays_small_and_keeps_every_extreme) {
   for (std::size_t i = 1; i < points.size(); ++i) ASSERT_LT(points[i - 1].time_ns, points[i].time_ns);
 }
 
+TEST(collect_timeline, a_long_one_is_as_fine_at_its_begin_as_at_its_end) {
+  timeline line;
+  constexpr int count = 100'000, parts = 10;
+  for (int i = 0; i < count; ++i) line.add(point_at(i, i % 7));
+  const auto points = line.points();
+  for (int part = 0; part < parts; ++part) {
+    const auto is_in = [&](const auto& point) { return point.time_ns * parts / count == part; };
+    const auto fewest = static_cast<std::ptrdiff_t>(points.size() / parts / 4);
+    EXPECT_GT(std::count_if(points.begin(), points.end(), is_in), fewest) << part;
+  }
+}
+
 TEST(collect_timeline, an_empty_one_has_no_points) {
   EXPECT_TRUE(timeline().points().empty());
 }

@@ -6,6 +6,7 @@
 
 #include "report_sample.hpp"
 #include "tool/diff/identity.hpp"
+#include "tool/diff/rank.hpp"
 
 namespace heapledger::diff {
 namespace {
@@ -233,6 +234,32 @@ TEST(diff_compare, a_vanished_stack_is_in_the_modules_of_the_old_build) {
   for (const auto& change : compared.stacks())
     EXPECT_EQ(compared.module_of(change, compared.frames_of(change)[0]),
               change.stacks_after == 0 ? "/opt/1/libz.so.1" : "/opt/2/libz.so.2");
+}
+
+TEST(diff_compare, what_grew_most_comes_first_and_then_what_shrank_most) {
+  struct change {
+    const char* function;
+    std::uint64_t before, after;
+    kind is;
+  };
+  constexpr change changes[] = {{"more", 100, 500, kind::grew},       {"some", 100, 300, kind::grew},
+                                {"new", 0, 50, kind::appeared},       {"less", 900, 100, kind::shrank},
+                                {"bit_less", 300, 200, kind::shrank}, {"gone", 40, 0, kind::vanished}};
+  profile_builder before, after;
+  for (const change& each : {changes[4], changes[1], changes[5], changes[3], changes[0], changes[2]}) {
+    const std::vector<sample_frame> stack = {{each.function, "a.c", 1, "/bin/program"}};
+    if (each.before != 0) before.stack(stack, booked(1, each.before, 0, 0, 0));
+    if (each.after != 0) after.stack(stack, booked(1, each.after, 0, 0, 0));
+  }
+  const profile old = before.build(), now = after.build();
+  const comparison compared(old, now);
+  const auto order = rank_changes(compared, analyse::measure::live);
+  ASSERT_EQ(order.size(), std::size(changes));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto& found = compared.stacks()[order[i]];
+    EXPECT_EQ(&found, with_innermost(compared, changes[i].function)) << changes[i].function;
+    EXPECT_EQ(kind_of(found, analyse::measure::live), changes[i].is) << changes[i].function;
+  }
 }
 
 TEST(diff_compare, nothing_is_lost_in_the_sums) {

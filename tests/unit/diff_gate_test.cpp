@@ -28,8 +28,26 @@ TEST(diff_gate, the_measure_stands_before_the_amount) {
 }
 
 TEST(diff_gate, what_cannot_be_meant_is_refused) {
-  for (const char* text : {"", "%", "5 %", "-5", "+5", "5%%", "5.%", ".%", "1.1234567", "1e3", "rss=5", "peak=", "=5",
-                           "peak=5=5", "5PiB", "nan%", "9999999999999999999", "999999999999999999TiB", "5\n"}) {
+  for (const char* text : {"",
+                           "%",
+                           "5 %",
+                           "-5",
+                           "+5",
+                           "5%%",
+                           "5.%",
+                           ".%",
+                           "1.1234567",
+                           "1e3",
+                           "rss=5",
+                           "peak=",
+                           "=5",
+                           "peak=5=5",
+                           "5PiB",
+                           "nan%",
+                           "9999999999999999999",
+                           "340282366920938463463374607431768211457",
+                           "999999999999999999TiB",
+                           "5\n"}) {
     EXPECT_FALSE(parse_gate(text)) << text;
   }
 }
@@ -49,6 +67,7 @@ TEST(diff_gate, more_than_the_limit_is_worse_and_the_limit_is_not) {
 TEST(diff_gate, any_growth_from_nothing_is_above_every_percentage) {
   EXPECT_TRUE(worse("1000%", 0, 1));
   EXPECT_FALSE(worse("1000%", 0, 0));
+  EXPECT_TRUE(worse("1000%", -1000, -999));
   EXPECT_FALSE(worse("10", 0, 10));
 }
 

@@ -14,6 +14,37 @@ hunt_options quick() {
   return options;
 }
 
+TEST(leaks_growth, is_the_same_in_bytes_as_in_blocks_of_one_size) {
+  constexpr std::int64_t each_bytes = 64, before = 100;
+  const auto counts = [](std::uint64_t allocations, std::int64_t live) {
+    return exact_counts{.allocations = allocations,
+                        .allocated_bytes = allocations * each_bytes,
+                        .live_blocks = live,
+                        .live_bytes = live * each_bytes};
+  };
+  growth grown(0, 1, counts(1000, before));
+  for (int step = 1; step <= 500; ++step) {  // up and down, and higher each time
+    const int dip = step % 7 == 0 ? 5 : 0;
+    grown.observe(step * 0.5, step, counts(1000 + 2u * static_cast<unsigned>(step), before + step / 3 - dip));
+    ASSERT_EQ(grown.base_bytes(), grown.base_blocks() * each_bytes);
+    ASSERT_EQ(grown.risen_bytes(), grown.risen_blocks() * each_bytes);
+    for (const double age_s : {1.0, 20.0, 300.0}) {
+      const auto older = grown.older_than(age_s);
+      ASSERT_EQ(older.younger_bytes, older.younger_blocks * each_bytes);
+      ASSERT_EQ(older.most_bytes, older.most_blocks * each_bytes);
+      ASSERT_EQ(older.least_bytes, older.least_blocks * each_bytes);
+    }
+  }
+  EXPECT_GE(grown.base_blocks(), before - 5) << "what was there at the first look";
+}
+
+TEST(leaks_block, is_no_leak_any_more_where_its_stack_is_found_to_be_slower) {
+  block watched{.now = phase::leak, .since_s = 10};
+  advance(watched, {.armed = true, .armed_s = 10}, {.suspicious_s = 1, .access_s = 20, .rest_s = 1}, 15);
+  EXPECT_EQ(watched.now, phase::armed);
+  EXPECT_FALSE(advance(watched, {.armed = true, .armed_s = 10, .touched = true}, {}, 16).taken_back);
+}
+
 TEST(leaks_hunt, finds_a_steady_leak_among_healthy_stacks) {
   world w(quick(), 1);
   const auto leak = w.add(leaking(20));
@@ -53,6 +84,25 @@ TEST(leaks_hunt, growing_memory_that_is_used_is_retention) {
   const auto cache = w.add(kept(50, 0.3));
   w.run_until(12);
   EXPECT_EQ(w.says(cache), verdict::retention);
+}
+
+TEST(leaks_hunt, growing_memory_of_which_a_little_is_never_used_again_is_retention) {
+  world w(quick(), 18);
+  const auto cache = w.add({.per_s = 50, .fate_of = [](auto& random) {
+                              return std::bernoulli_distribution(0.04)(random) ? fate{} : fate{.touched_every_s = 0.3};
+                            }});
+  w.run_until(20);
+  ASSERT_EQ(w.says(cache), verdict::retention);
+  EXPECT_GT(w.found(cache)->lost_samples, 0u);
+}
+
+TEST(leaks_hunt, takes_back_what_is_freed_after_all) {
+  world w(quick(), 19);
+  w.add({.per_s = 20, .fate_of = [](auto&) { return fate{.lives_s = 6}; }});
+  w.run_until(5.5);
+  EXPECT_EQ(w.hunt().taken_back(), 0u);
+  w.run_until(8);
+  EXPECT_GT(w.hunt().taken_back(), 0u);
 }
 
 TEST(leaks_hunt, takes_back_and_learns_from_memory_that_is_used_rarely) {
@@ -107,6 +157,18 @@ TEST(leaks_hunt, what_was_there_before_is_not_counted) {
   const auto tables = w.add(start);
   w.run_until(20);
   EXPECT_EQ(w.says(tables), verdict::none);
+}
+
+TEST(leaks_hunt, a_slot_that_is_used_again_holds_another_block) {
+  hunt watched(quick());
+  const slot_view first{1, 1, 7, 64, 1, 0.5, {}}, second{1, 2, 7, 32, 1, 1.5, {}};
+  watched.see_slots(1, {&first, 1});
+  watched.see_slots(2, {&second, 1});
+  ASSERT_NE(watched.of(7), nullptr);
+  const auto& blocks = watched.of(7)->blocks();
+  ASSERT_EQ(blocks.size(), 1u);
+  EXPECT_EQ(blocks.begin()->second.bytes, 32u);
+  EXPECT_EQ(blocks.begin()->second.born_s, 1.5);
 }
 
 TEST(leaks_hunt, watches_no_more_than_it_may) {

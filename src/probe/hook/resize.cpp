@@ -139,12 +139,10 @@ void* resize(void* block, std::size_t bytes, const frame_state& caller) {
   withdrawal old(block, caller, leases);
   void* moved =
       old.was_watched() ? resize_watched(block, bytes) : next.realloc(block, bytes == 0 ? 0 : with_tag(bytes));
-  if (HL_LIKELY(moved != nullptr)) {
-    if (bytes == 0 && usable_size(moved) < tag_bytes) return moved;
+  if (HL_LIKELY(moved != nullptr))
     moved = book_or_leave(moved, bytes, block_kind::from_malloc, caller, true);
-  } else if (bytes != 0) {
+  else if (bytes != 0)
     old.take_back();
-  }
   if (HL_UNLIKELY(leases.any())) old.give_back(leases);
   return moved;
 }

@@ -93,7 +93,6 @@ bool is_worse(const gate& gate, std::int64_t before, std::int64_t after) {
   const wide growth = static_cast<wide>(after) - before;
   if (growth <= 0) return false;
   if (!gate.percent) return growth > gate.amount;
-  if (before <= 0) return true;
   return growth * 100 * millionths > static_cast<wide>(before) * gate.amount;
 }
 
