@@ -94,7 +94,7 @@ class Installed(ledger.Case):
     def test_headers_are_without_warnings(self):
         """For both compilers, in the latest language, and without what some projects leave out."""
         warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast",
-                    "-Wcast-align", "-Wdouble-promotion", "-Wnon-virtual-dtor", "-Werror"]
+                    "-Wcast-align", "-Wdouble-promotion", "-Wnon-virtual-dtor", "-Wundef", "-Werror"]
         source = os.path.join(CONSUMER, "all_headers.cpp")
         for compiler, options in (("g++", ["-std=c++20", "-O2"]), ("g++", ["-std=c++23", "-fno-exceptions", "-fno-rtti"]),
                                   ("clang++", ["-std=c++20", "-O2"]),
