@@ -81,6 +81,10 @@ class Installed(ledger.Case):
         program = self.path("program")
         run("c++", "-std=c++20", "-O2", "-o", program, os.path.join(CONSUMER, "consumer.cpp"), *flags)
         self.assertEqual(run(program, env=self.env).strip(), "1 100 1")
+        # as Meson does: it leaves out -L, and finds what -l means itself
+        run("c++", "-std=c++20", "-o", program, os.path.join(CONSUMER, "consumer.cpp"),
+            *(each for each in flags if not each.startswith(("-L", "-l"))))
+        self.assertEqual(run(program, env=self.env).strip(), "1 100 1")
         library = self.path("libkeeps.so")
         run("cc", "-shared", "-fPIC", "-o", library, os.path.join(CONSUMER, "keeps.c"))
         for linker in ("bfd", "gold", "lld"):
