@@ -42,12 +42,12 @@ class budget_exceeded : public std::bad_alloc {
 };
 
 namespace detail {
-#if __cpp_exceptions
+#ifdef __cpp_exceptions
 [[noreturn, gnu::used]] inline void throw_budget_exceeded(const heapledger_refusal* why) {
   const enter outside(scope::process());  // the exception itself needs memory
   throw budget_exceeded(*why);
 }
-#if __cpp_rtti
+#ifdef __cpp_rtti
 [[gnu::used]] inline int may_throw_budget_exceeded() {
   return may_throw<budget_exceeded>() ? 1 : 0;
 }

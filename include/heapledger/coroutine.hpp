@@ -65,7 +65,7 @@ class scoped_promise {
   auto leave(Awaiter awaiter) noexcept {
     return leaving<Awaiter>{*this, std::move(awaiter)};
   }
-#if __cpp_exceptions
+#ifdef __cpp_exceptions
   // For unhandled_exception: the coroutine ends, and whoever resumed it gets the exception.
   [[noreturn]] void rethrow() {
     step_out();

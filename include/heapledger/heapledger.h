@@ -197,8 +197,8 @@ int heapledger_scope_foreign(heapledger_scope scope, int64_t bytes) HEAPLEDGER_W
 
 /* Charges one block to another scope from now on: a free in the scope that had it, an allocation in the other. Nobody
  * else may free or resize it meanwhile. Where the other was closed, its nearest open ancestor has the block. 1, or 0
- * where the block is not from the program's allocator, or the budget refuses: then nothing changed. Cost: two switches
- * of scope, a free and an allocation; may take a lock. */
+ * where the block is not from the program's allocator, or the budget refuses: then nothing changed; 1 where no books
+ * are kept. Cost: two switches of scope, a free and an allocation; may take a lock. */
 int heapledger_scope_transfer(void* block, heapledger_scope to) HEAPLEDGER_WEAK;
 
 /* A mark names this moment: the profile's timeline shows it, with the live bytes of now. A snapshot also keeps what

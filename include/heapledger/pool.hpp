@@ -36,7 +36,8 @@ namespace heapledger {
 template <std::size_t ChunkSize, class Threading = threading::single, class Header = no_header,
           class Analyzer = no_analyzer, class Checks = default_checks, pool_options Options = pool_options{}>
 class pool {
-  static_assert(pool_header<Header>, "a header is an object type that is made and destroyed without exceptions");
+  static_assert(pool_header<Header>,
+                "a header is an object type that is made and destroyed without exceptions, no analyzer and no checks");
   static_assert(pool_analyzer<Analyzer, Header>, "an analyzer derives from no_analyzer and hides what it wants");
   static_assert(pool_checks<Checks>, "checks derive from no_checks, exact_checks or all_checks");
 

@@ -218,9 +218,9 @@ class [[nodiscard]] must_not_fail {
 };
 
 // Charges a block to another scope from now on. False, and nothing changed: the block is not the program's allocator's,
-// or the budget does not admit it. Nobody else may free or resize the block meanwhile.
+// or the budget does not admit it; true where nothing is counted. Nobody else may free or resize the block meanwhile.
 inline bool transfer(void* block, scope to) noexcept {
-  return heapledger_scope_transfer != nullptr && heapledger_scope_transfer(block, to.handle()) != 0;
+  return heapledger_scope_transfer == nullptr || heapledger_scope_transfer(block, to.handle()) != 0;
 }
 
 // Charges memory that malloc does not know (mmap, a GPU) to a scope: bytes more, or if negative, fewer, also after it

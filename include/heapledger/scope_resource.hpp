@@ -24,7 +24,7 @@ class scope_resource : public std::pmr::memory_resource {
     upstream_->deallocate(block, bytes, alignment);
   }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
-#if __cpp_rtti
+#ifdef __cpp_rtti
     const auto* same = dynamic_cast<const scope_resource*>(&other);
     return same != nullptr && same->upstream_->is_equal(*upstream_);
 #else

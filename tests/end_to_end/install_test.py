@@ -81,6 +81,10 @@ class Installed(ledger.Case):
         program = self.path("program")
         run("c++", "-std=c++20", "-O2", "-o", program, os.path.join(CONSUMER, "consumer.cpp"), *flags)
         self.assertEqual(run(program, env=self.env).strip(), "1 100 1")
+        # as Meson does: it leaves out -L, and finds what -l means itself
+        run("c++", "-std=c++20", "-o", program, os.path.join(CONSUMER, "consumer.cpp"),
+            *(each for each in flags if not each.startswith(("-L", "-l"))))
+        self.assertEqual(run(program, env=self.env).strip(), "1 100 1")
         library = self.path("libkeeps.so")
         run("cc", "-shared", "-fPIC", "-o", library, os.path.join(CONSUMER, "keeps.c"))
         for linker in ("bfd", "gold", "lld"):
@@ -94,7 +98,7 @@ class Installed(ledger.Case):
     def test_headers_are_without_warnings(self):
         """For both compilers, in the latest language, and without what some projects leave out."""
         warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast",
-                    "-Wcast-align", "-Wdouble-promotion", "-Wnon-virtual-dtor", "-Werror"]
+                    "-Wcast-align", "-Wdouble-promotion", "-Wnon-virtual-dtor", "-Wundef", "-Werror"]
         source = os.path.join(CONSUMER, "all_headers.cpp")
         for compiler, options in (("g++", ["-std=c++20", "-O2"]), ("g++", ["-std=c++23", "-fno-exceptions", "-fno-rtti"]),
                                   ("clang++", ["-std=c++20", "-O2"]),

@@ -58,6 +58,15 @@ class Pools(ledger.Case):
         self.assertIn(b"requests", section)
         self.assertIn(b"keep_many", section)
 
+    def test_sets(self):
+        """Which pool it is, is found by a call through a pointer: of a function whose name can be demangled."""
+        pools = {pool["chunk_bytes"]: pool["stacks"] for pool in self.checked("by_size").report["pools"] if pool["name"] == "nodes"}
+        self.assertEqual({chunk: [s["allocations"] for s in stacks] for chunk, stacks in pools.items()}, {16: [16], 48: [8]})
+        for stacks in pools.values():
+            names = [f["function"] for f in stacks[0]["frames"]]
+            self.assertTrue(any("keep_by_size" in name for name in names), names)
+            self.assertEqual([name for name in names if name.startswith("_Z")], [])
+
     def test_without_stacks(self):
         pool = self.pool(self.checked("sited", "--stacks", "off").report, "requests")
         self.assertEqual((pool["allocations"], pool["stacks"]), (6010, []))

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "heapledger/pool/publish.hpp"
 #include "support.hpp"
 
 namespace heapledger::tests {
@@ -31,6 +32,8 @@ TEST(pool_policies, take_no_room_when_they_are_empty) {
 }
 
 static_assert(pool_header<int> && !pool_header<int[4]> && !pool_header<const int>);
+// Forgotten arguments: they would be made with each chunk, and do nothing.
+static_assert(!pool_header<analyzers<counting<>, sizes<>>> && !pool_header<published<>> && !pool_header<exact_checks>);
 template <class T>
 inline constexpr bool is_threading = pool_threading<T, pool<48>::layout>;
 static_assert(is_threading<threading::single> && is_threading<threading::shared_with<std::mutex>>);

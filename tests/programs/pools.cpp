@@ -1,6 +1,6 @@
 // Pools that show themselves to a profiler. Writes what it did to standard output, for the test to compare:
 //
-//   pools counted | sited | many | forked | forked_with_handler | threads | killed | live
+//   pools counted | sited | by_size | many | forked | forked_with_handler | threads | killed | live
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@
 
 #include "heapledger/pool.hpp"
 #include "heapledger/pool/publish.hpp"
+#include "heapledger/pool/resource.hpp"
 
 namespace {
 
@@ -77,6 +78,18 @@ int sited() {
   churn(requests());
   tell(requests());
   return many.size() + few.size() == 1010 ? 0 : 1;
+}
+
+// By a table of functions, which are the pool's own.
+[[gnu::noinline]] void keep_by_size(std::pmr::memory_resource& from) {
+  for (std::size_t bytes = 1; bytes <= 16; ++bytes) static_cast<void>(from.allocate(bytes));
+  for (std::size_t bytes = 41; bytes <= 48; ++bytes) static_cast<void>(from.allocate(bytes));
+}
+int by_size() {
+  using set = heapledger::pool_set<threading::thread_cached, allocation_site, published<>, heapledger::no_checks>;
+  auto* const resource = new heapledger::pool_resource<set>("nodes");
+  keep_by_size(*resource);
+  return 0;
 }
 
 // Pools that come and go: one kind, whatever their number. Another one's name is the begin of theirs.
@@ -170,6 +183,7 @@ int main(int argc, char** argv) {
   const std::string which = argc > 1 ? argv[1] : "";
   if (which == "counted") return counted();
   if (which == "sited") return sited();
+  if (which == "by_size") return by_size();
   if (which == "many") return many();
   if (which == "forked") return forked();
   if (which == "forked_with_handler") return forked_with_handler();

@@ -6,6 +6,7 @@
 #include <heapledger/run.hpp>
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -262,6 +263,8 @@ void unloaded(unsigned own_first, unsigned) {
 int uncounted() {
   scope work("work", test::failing(10));
   CHECK(heapledger::add_foreign(work, 1000) && work.name().empty());
+  const std::unique_ptr<char[]> block(new char[1000]);
+  CHECK(heapledger::transfer(block.get(), work));
   char name[] = "before";
   CHECK(heapledger_scope_name(work.handle(), name, sizeof name) == 0 && name[0] == 0);
   return 0;
@@ -276,6 +279,8 @@ int absent() {
   CHECK(old.used() == usage{} && old.limits() == heapledger::budget{} && old.remaining() == heapledger::budget{});
   CHECK(!old.exceeded() && !old.stop_token().stop_possible() && !old.at_fraction(0.5, [](scope, usage) {}));
   CHECK(heapledger::run_in(old, [] { return scope::current(); }) == scope::process());
+  const std::unique_ptr<char[]> block(new char[1000]);
+  CHECK(heapledger::transfer(block.get(), old) && heapledger::add_foreign(old, 1000));
   return 0;
 }
 

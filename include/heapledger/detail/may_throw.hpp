@@ -92,7 +92,7 @@ inline _Unwind_Reason_Code look_at_frame(_Unwind_Context* frame, void* argument)
   return _URC_END_OF_STACK;
 }
 
-#if __cpp_rtti
+#ifdef __cpp_rtti
 // For an exception of type E, which is derived from std::bad_alloc. Where nobody catches it at all: true.
 template <class E>
 bool may_throw() {  // not noexcept: it would find itself

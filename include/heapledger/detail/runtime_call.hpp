@@ -128,8 +128,8 @@ inline runtime_call callee_of(const instruction& of) {
     const instruction each = instruction_reader::at(at);
     at = each.next;
     if (each.goes == instruction::flow::on) continue;
-    if (each.goes != instruction::flow::call || each.target == 0 || each.through_pointer) break;
-    const runtime_call called = function_at(each.target);
+    if (each.goes != instruction::flow::call || each.target == 0) break;
+    const runtime_call called = function_at(each.through_pointer ? pointer_at(each.target) : each.target);
     if (called == runtime_call::terminate && caught) return runtime_call::catch_to_terminate;
     if (called != runtime_call::begin_catch) break;
     caught = true;

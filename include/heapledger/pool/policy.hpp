@@ -17,10 +17,14 @@ namespace heapledger {
 struct pool_identity;
 
 struct no_header {};
+struct no_analyzer;
+struct no_checks;
 
+// An analyzer or checks could be made with each chunk, too, and nobody would ask them.
 template <class H>
 concept pool_header = std::is_object_v<H> && !std::is_array_v<H> && std::is_nothrow_default_constructible_v<H> &&
-                      std::is_nothrow_destructible_v<H> && std::same_as<H, std::remove_cv_t<H>>;
+                      std::is_nothrow_destructible_v<H> && std::same_as<H, std::remove_cv_t<H>> &&
+                      !std::is_base_of_v<no_analyzer, H> && !std::is_base_of_v<no_checks, H>;
 
 namespace pool_detail {
 

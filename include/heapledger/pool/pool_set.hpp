@@ -83,12 +83,12 @@ class pool_set {
                                   : ::operator new (bytes, std::align_val_t{alignment});
     }
     if (__builtin_constant_p(one)) return allocate_known(one, bytes, every);
-    return allocate_from[one](pools_, bytes);
+    return allocate_from[one](*this, bytes);
   }
   // Null instead of an exception; what `upstream` throws comes through.
   HEAPLEDGER_POOL_HOT void* try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
     const std::size_t one = class_of(bytes, alignment);
-    if (one != none) return try_allocate_from[one](pools_, bytes);
+    if (one != none) return try_allocate_from[one](*this, bytes);
     if (bytes > most_bytes) return nullptr;
     return upstream_ != nullptr ? upstream_->allocate(bytes, alignment)
                                 : ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
@@ -107,7 +107,7 @@ class pool_set {
     if (__builtin_constant_p(one)) {
       deallocate_known(one, chunk, every);
     } else {
-      deallocate_to[one](pools_, chunk);
+      deallocate_to[one](*this, chunk);
     }
   }
 
@@ -191,19 +191,32 @@ class pool_set {
     (void)((one == Class && (std::get<Class>(pools_).deallocate(chunk), true)) || ...);
   }
 
-  using allocate_function = void* (*)(pools&, std::size_t);
-  using deallocate_function = void (*)(pools&, void*);
+  // The set, not the tuple in it: with all its pools in the name, 1,024 characters and more, nobody demangles it.
+  template <std::size_t Class>
+  static void* allocate_in(pool_set& of, std::size_t bytes) {
+    return std::get<Class>(of.pools_).allocate(bytes);
+  }
+  template <std::size_t Class>
+  static void* try_allocate_in(pool_set& of, std::size_t bytes) {
+    return std::get<Class>(of.pools_).try_allocate(bytes);
+  }
+  template <std::size_t Class>
+  static void deallocate_in(pool_set& of, void* chunk) {
+    std::get<Class>(of.pools_).deallocate(chunk);
+  }
+  using allocate_function = void* (*)(pool_set&, std::size_t);
+  using deallocate_function = void (*)(pool_set&, void*);
   template <std::size_t... Class>
   static constexpr std::array<allocate_function, Sizes::count> allocate_table(std::index_sequence<Class...>) {
-    return {+[](pools& of, std::size_t bytes) -> void* { return std::get<Class>(of).allocate(bytes); }...};
-  }
-  template <std::size_t... Class>
-  static constexpr std::array<deallocate_function, Sizes::count> deallocate_table(std::index_sequence<Class...>) {
-    return {+[](pools& of, void* chunk) { std::get<Class>(of).deallocate(chunk); }...};
+    return {allocate_in<Class>...};
   }
   template <std::size_t... Class>
   static constexpr std::array<allocate_function, Sizes::count> try_allocate_table(std::index_sequence<Class...>) {
-    return {+[](pools& of, std::size_t bytes) -> void* { return std::get<Class>(of).try_allocate(bytes); }...};
+    return {try_allocate_in<Class>...};
+  }
+  template <std::size_t... Class>
+  static constexpr std::array<deallocate_function, Sizes::count> deallocate_table(std::index_sequence<Class...>) {
+    return {deallocate_in<Class>...};
   }
   static constexpr auto try_allocate_from = try_allocate_table(every);
   static constexpr auto allocate_from = allocate_table(every);

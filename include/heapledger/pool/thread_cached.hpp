@@ -214,9 +214,19 @@ class arena_per_thread {
   template <class Pool>
   HEAPLEDGER_POOL_COLD member* join(Pool& pool) {
     if (thread_has_ended) return nullptr;
+    thread_arenas::keep_library();
     const std::lock_guard hold(registry_lock);
     member* const mine = obtain(pool);
     if (mine == nullptr) return nullptr;
+    mine->leave = [](membership* left) {
+      auto& of = *static_cast<Pool*>(left->pool_state);
+      auto* const arena_left = static_cast<member*>(left);
+      of.threads().put_away(arena_left, of);
+      of.threads().depot_.take_surplus(arena_left->desk.spare(), 0);
+      arena_left->trim(of);
+      of.analyzer().arena_stale(static_cast<arena<Layout>*>(arena_left));
+      of.threads().make_stale(arena_left);
+    };
     thread_arenas::mine().add(mine);
     remember(mine);
     return mine;
@@ -236,15 +246,6 @@ class arena_per_thread {
     const word takers = std::min(takers_.load(std::memory_order_relaxed) + 1, most_takers);
     takers_.store(takers, std::memory_order_relaxed);
     one->taker = takers * first_taker;
-    one->leave = [](membership* left) {
-      auto& of = *static_cast<Pool*>(left->pool_state);
-      auto* const arena_left = static_cast<member*>(left);
-      of.threads().put_away(arena_left, of);
-      of.threads().depot_.take_surplus(arena_left->desk.spare(), 0);
-      arena_left->trim(of);
-      of.analyzer().arena_stale(static_cast<arena<Layout>*>(arena_left));
-      of.threads().make_stale(arena_left);
-    };
     if (all_ == nullptr) pool.analyzer().opened(pool.identity());
     one->next_of_pool = all_;
     all_ = one;

@@ -84,7 +84,18 @@ struct thread_arenas {
   thread_arenas() = default;
   thread_arenas(const thread_arenas&) = delete;
   thread_arenas& operator=(const thread_arenas&) = delete;
-  ~thread_arenas() {
+  ~thread_arenas() { leave_all(); }
+
+  // What leaves an arena is code of the library that took it, which is kept until the thread ends by a destructor that
+  // it has to run then. Not under the lock: the dynamic linker has one of its own.
+  [[gnu::visibility("hidden")]] static void keep_library() {
+    struct ending {
+      ~ending() { mine().leave_all(); }  // the first that ends, while all libraries are there
+    };
+    static thread_local const ending at_end;
+  }
+
+  void leave_all() {
     const std::lock_guard hold(registry_lock);
     thread_has_ended = true;  // what runs later on this thread borrows arenas
     for (void*& arena : arenas_of_thread) arena = nullptr;
