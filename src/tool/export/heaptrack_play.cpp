@@ -111,10 +111,10 @@ class player {
     const std::vector<remaining> staying = sorted(plan_.peak_live);
     blocks.insert(blocks.end(), staying.begin(), staying.end());
     order(blocks, plan_.came_ns);
-    const auto stays = [&](const remaining& of) {
-      return std::find(plan_.peak_live.begin(), plan_.peak_live.end(), of.group) != plan_.peak_live.end();
-    };
-    if (const auto last = std::find_if(blocks.rbegin(), blocks.rend(), stays); last != blocks.rend())
+    std::vector<bool> stays(plan_.groups.size());
+    for (const remaining& of : staying) stays[of.group] = true;
+    if (const auto last = std::find_if(blocks.rbegin(), blocks.rend(), [&](const auto& of) { return stays[of.group]; });
+        last != blocks.rend())
       std::rotate(last.base() - 1, last.base(), blocks.end());
     return blocks;
   }
