@@ -17,7 +17,8 @@ TEST(differing_parts, are_whole_words) {
   EXPECT_EQ(differing_parts({"table<ns::user_record>::add", "table<ns::order_record>::add"}),
             (names{"user_record", "order_record"}));
   EXPECT_EQ(differing_parts({"f<int>", "f<int, int>", "f<long>"}), (names{"int", "int, int", "long"}));
-  EXPECT_EQ(differing_parts({"f<a, list<a>>::g", "f<b, list<b>>::g"}), (names{"a, list<a>", "b, list<b>"}));
+  EXPECT_EQ(differing_parts({"f<a, list<a>>::g", "f<b, list<b>>::g"}), (names{"a", "b"}));
+  EXPECT_EQ(differing_parts({"f<g<a, b>, c>", "f<g<a, d>, e>"}), (names{"b", "d"}));
 }
 
 TEST(differing_parts, are_nothing_where_names_are_the_same) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "tool/report/names.hpp"
 #include "tool/report/printable.hpp"
@@ -29,6 +30,21 @@ std::size_t after_closing(const std::string& text, std::size_t begin, std::size_
   return end;
 }
 
+// Of "record, std::allocator<record>" what the second follows from.
+std::string first_argument(const std::string& part) {
+  int depth = 0;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    if (part[i] == '<' || part[i] == '(') ++depth;
+    if (part[i] == '>' || part[i] == ')') --depth;
+    if (depth < 0 || (part[i] == ',' && depth == 0)) return part.substr(0, i);
+  }
+  return part;
+}
+
+std::size_t different(const std::vector<std::string>& texts) {
+  return std::set<std::string_view>(texts.begin(), texts.end()).size();
+}
+
 }  // namespace
 
 std::vector<std::string> differing_parts(const std::vector<std::string>& names) {
@@ -48,8 +64,10 @@ std::vector<std::string> differing_parts(const std::vector<std::string>& names) 
     while (end < name.size() && is_word(name[end])) ++end;
     parts.push_back(name.substr(before, after_closing(name, before, end) - before));
   }
-  if (std::count(parts.begin(), parts.end(), parts.front()) == std::ssize(parts)) parts.assign(parts.size(), {});
-  return parts;
+  if (different(parts) == 1) return std::vector<std::string>(parts.size());
+  std::vector<std::string> arguments(parts.size());
+  std::transform(parts.begin(), parts.end(), arguments.begin(), first_argument);
+  return different(arguments) == different(parts) ? arguments : parts;
 }
 
 std::vector<std::string> distinguishing_words(const std::vector<shown_name>& names) {
