@@ -188,8 +188,10 @@ class Books(Attaching):
         self.assertEqual(ledger.total(self.of(r, "site_plain"), "allocations"), 11)
 
     def test_signals(self):
+        ring = ledger.program("ring_allocator.so")
         for name in BINDINGS:
-            _, (r,) = self.attached([ledger.program(name), "signal"], "HEAPLEDGER_CHECK=1", "HEAPLEDGER_SNAPSHOT_SIGNAL=USR2")
+            _, (r,) = self.attached([ledger.program(name), "signal"], "HEAPLEDGER_CHECK=1", "HEAPLEDGER_SNAPSHOT_SIGNAL=USR2",
+                                    LD_PRELOAD=ring)
             self.assertEqual(len(r["markers"]), 1)
             self.assert_checked(r)
             self.assert_sums(r)
