@@ -10,6 +10,7 @@
 #include <functional>
 #include <future>
 #include <list>
+#include <memory_resource>
 #include <set>
 #include <string>
 #include <utility>
@@ -110,7 +111,8 @@ class profile_writer {
   std::size_t left_out_ = 0;
   std::vector<uncounted_info> uncounted_;
   collect::limited_processes limited_;
-  std::set<pid_t> counted_;
+  std::pmr::monotonic_buffer_resource lasting_;  // as in session
+  std::pmr::set<pid_t> counted_{&lasting_};
   std::set<pid_t> counting_;
   std::set<pid_t> refused_;  // a child between fork and exec may be, and go on as a program that is not
   std::list<collect::process_watch> early_;

@@ -137,7 +137,7 @@ void output_names::check(const output_subject& expected, const std::string& prog
 }
 
 bool output_names::is_free(const std::string& name) const {
-  if (given_.contains(name)) return false;
+  if (given_.contains(std::string_view(name))) return false;
   struct stat status {};
   return overwrite_ || ::lstat(name.c_str(), &status) != 0;
 }
@@ -149,12 +149,12 @@ std::string output_names::name_for(const output_subject& subject) {
   if (subject.is_root) root_may_come_ = false;
   const bool is_of_root = root_may_come_ && (!root_ || name == expand(pattern_, *root_));
   // The root may have gone on as a program that it was not expected to be.
-  const bool is_taken = subject.is_root ? given_.contains(name) : is_of_root || !is_free(name);
+  const bool is_taken = subject.is_root ? given_.contains(std::string_view(name)) : is_of_root || !is_free(name);
   if (!says_pid && is_taken) name = insert_before_extension(name, fmt::format(".{}", subject.pid));
   if (subject.image != 0) name = insert_before_extension(name, fmt::format("-{}", subject.image));
   auto candidate = name;
   for (unsigned i = 1; !is_free(candidate); ++i) candidate = insert_before_extension(name, fmt::format("~{}", i));
-  given_.insert(candidate);
+  given_.emplace(candidate);
   return candidate;
 }
 

@@ -5,6 +5,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
@@ -46,7 +48,8 @@ class output_names {
   bool overwrite_;
   bool root_may_come_ = true;
   std::optional<output_subject> root_;
-  std::set<std::string> given_;
+  std::pmr::monotonic_buffer_resource lasting_;  // as in session
+  std::pmr::set<std::pmr::string, std::less<>> given_{&lasting_};
 };
 
 // Two characters that begin with a percent sign and stand for nothing; a percent sign alone at the end.

@@ -21,6 +21,7 @@ namespace {
 constexpr std::uint64_t names_first_pause_ns = 10'000'000;
 constexpr std::uint64_t names_longest_pause_ns = 2'000'000'000;
 constexpr std::uint64_t names_cost_share = 500;
+static_assert(sizeof(process_watch) <= 1024, "a shell starts thousands");
 
 }  // namespace
 

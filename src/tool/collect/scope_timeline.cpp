@@ -48,8 +48,9 @@ void scope_timeline::sample(const segment_file& file, std::uint64_t now_ns) {
   if (!pace_.is_due(now_ns) || !has_scopes(file)) return;
   const auto begin_ns = monotonic_ns();
   try {
-    refresh_segment(file, copy_);
-    points_.push_back({now_ns, live_by_outermost(copy_)});
+    if (!copy_) copy_ = std::make_unique<segment_copy>();
+    refresh_segment(file, *copy_);
+    points_.push_back({now_ns, live_by_outermost(*copy_)});
   } catch (const input_error&) {  // collecting it will say what is wrong
   }
   if (points_.size() == point_limit) {
@@ -66,8 +67,8 @@ void scope_timeline::add_to(profile& to, std::uint64_t start_ns) const {
   for (const auto& stack : to.stacks)
     if (!stack.scope.empty()) at_end[stack.scope[0]] += stack.count.live_bytes();
   std::map<std::string, std::size_t> kinds;
-  for (std::uint32_t kind = 1; kind < copy_.scopes.size(); ++kind)
-    if (copy_.scopes[kind].parent == 0) kinds.emplace(copy_.text(copy_.scopes[kind].name).substr(0, 255), kind);
+  for (std::uint32_t kind = 1; kind < copy_->scopes.size(); ++kind)
+    if (copy_->scopes[kind].parent == 0) kinds.emplace(copy_->text(copy_->scopes[kind].name).substr(0, 255), kind);
   std::vector<std::vector<scope_moment>> series;
   for (std::uint32_t i = 0; i < to.scopes.size(); ++i) {
     const auto& path = to.scopes[i].path;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "tool/collect/look_pace.hpp"
@@ -27,7 +28,7 @@ class scope_timeline {
     std::vector<std::int64_t> live_bytes;  // by kind; of those below another, nothing
   };
 
-  segment_copy copy_;
+  std::unique_ptr<segment_copy> copy_;  // large, and most processes have no scopes
   std::vector<point> points_;
   look_pace pace_;
 };

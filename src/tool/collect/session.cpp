@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -188,7 +189,8 @@ void session::see_file(const std::string& name) {
     return;
   }
   const auto parts = parse_segment_name(name);
-  if (!parts || !seen_files_.insert(name).second) return;
+  if (!parts || seen_files_.contains(std::string_view(name))) return;
+  seen_files_.emplace(name);
   images_.emplace_back(directory_ + "/" + name, parts->pid, parts->serial, options_.interval_ms != 0);
   unplaced_.push_back(&images_.back());
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
@@ -76,8 +77,10 @@ class session {
   std::list<process_watch> images_;
   std::vector<process_watch*> unplaced_;
   std::map<pid_t, process_watch*> running_;
-  std::map<pid_t, std::uint32_t> replaced_images_;
-  std::set<std::string> seen_files_;
+  std::pmr::monotonic_buffer_resource
+      lasting_;  // what is kept of every process: among the rest it would cut that in pieces
+  std::pmr::map<pid_t, std::uint32_t> replaced_images_{&lasting_};
+  std::pmr::set<std::pmr::string, std::less<>> seen_files_{&lasting_};
   limited_processes limited_;
   std::uint64_t held_bytes_ = 0;
   pid_t root_ = 0;
