@@ -99,10 +99,11 @@ bool commit(table<T>& room, std::uint32_t count) {
   if (is_committed(room, count)) return true;
   if (count > room.capacity) return false;
   // Small programs touch few pages, large ones make few calls.
-  const std::size_t step_bytes = room.committed * sizeof(T) < 64 * 1024 ? 8 * 1024 : 64 * 1024;
+  const std::size_t before = room.committed * sizeof(T);
+  const std::size_t step_bytes = before == 0 ? 4 * 1024 : before < 64 * 1024 ? 8 * 1024 : 64 * 1024;
   std::size_t bytes = (count * sizeof(T) + step_bytes - 1) / step_bytes * step_bytes;
   if (bytes > room.capacity * sizeof(T)) bytes = room.capacity * sizeof(T);
-  if (!commit_bytes(room.data, room.committed * sizeof(T), bytes)) return false;
+  if (!commit_bytes(room.data, before, bytes)) return false;
   __atomic_store_n(&room.committed, static_cast<std::uint32_t>(bytes / sizeof(T)), __ATOMIC_RELEASE);
   return true;
 }

@@ -14,12 +14,15 @@ namespace {
 constexpr unsigned first_bucket_bits = 10;
 
 constinit std::uint32_t chunks_lock = 0;
+constinit std::size_t chunks_end = 0;  // beyond it none was made; most processes have none
 
 HL_COLD bool make_chunk(scope_binding*& chunk) {
   const lock_guard held(chunks_lock);
   if (chunk != nullptr) return true;
   void* memory = own_map(binding_chunk_accounts * sizeof(scope_binding));
   if (memory == nullptr) return false;
+  const std::size_t end = static_cast<std::size_t>(&chunk - binding_chunks) + 1;
+  if (chunks_end < end) chunks_end = end;
   __atomic_store_n(&chunk, static_cast<scope_binding*>(memory), __ATOMIC_RELEASE);
   return true;
 }
@@ -36,10 +39,12 @@ bool make_binding(std::uint32_t account) {
 
 void reset_binding_chunks(bool unmap) {
   chunks_lock = 0;
-  for (scope_binding*& chunk : binding_chunks) {
+  for (std::size_t i = 0; i < chunks_end; ++i) {
+    scope_binding*& chunk = binding_chunks[i];
     if (unmap && chunk != nullptr) own_unmap(chunk, binding_chunk_accounts * sizeof(scope_binding));
     chunk = nullptr;
   }
+  chunks_end = 0;
 }
 
 void binding_table::put(std::uint32_t account) {

@@ -117,11 +117,14 @@ void reset_records(bool unmap) {
     if (const std::uint64_t life = record_at(i)->life; life > newest) newest = life;
   first_generation = life_of(newest + one_generation, scope_state::unused);
   for (scope_record*& chunk : chunks) {
-    if (unmap && chunk != nullptr) own_unmap(chunk, chunk_records * sizeof(scope_record));
+    if (chunk == nullptr) break;  // mapped in turn
+    if (unmap) own_unmap(chunk, chunk_records * sizeof(scope_record));
     chunk = nullptr;
   }
+  // Where no scope ever was, their pages are not touched: a forked child would have to copy them.
+  if (record_count > 1)
+    for (record_list& list : free_records) list.clear();
   record_count = 1;
-  for (record_list& list : free_records) list.clear();
 }
 
 }  // namespace heapledger::probe
