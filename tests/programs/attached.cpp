@@ -275,6 +275,7 @@ static int refused(bool fixed) {
 }
 
 static std::atomic<unsigned> signals = 0, other_signals = 0;
+
 // Not by an interval: on a busy machine a handler can take longer, and nothing else would run.
 static void ask_for_signal() {
   const itimerval soon{{0, 0}, {0, 100}};
@@ -303,7 +304,7 @@ static int signalled() {
   while (signals < 20) free(malloc(10));
   CHECK(test::attach() == 0);
   for (unsigned i = 0; signals < 400; ++i) {
-    if (i < 1000) {
+    if (i < 1000) {  // what they leave must not be overwritten
       round_of_all(ledger, i);
     } else {
       free(malloc(10));

@@ -77,8 +77,8 @@ class session {
   std::list<process_watch> images_;
   std::vector<process_watch*> unplaced_;
   std::map<pid_t, process_watch*> running_;
-  std::pmr::monotonic_buffer_resource
-      lasting_;  // what is kept of every process: among the rest it would cut that in pieces
+  // What is kept of every process, apart: between what is freed it would leave holes too small for the next one's.
+  std::pmr::monotonic_buffer_resource lasting_;
   std::pmr::map<pid_t, std::uint32_t> replaced_images_{&lasting_};
   std::pmr::set<std::pmr::string, std::less<>> seen_files_{&lasting_};
   limited_processes limited_;
