@@ -46,33 +46,15 @@ std::uintptr_t remainder(void* chunk, std::size_t alignment) {
   return address % alignment;
 }
 
+// Each class is a pool to compile, for each threading.
+using some_classes = size_classes<8, 24, 32, 64, 96, 256, 1024>;
+
 template <class Threading>
 class pool_adapters : public ::testing::Test {
  public:
-  using set_type = pool_set<Threading, no_header, counting<Threading>, exact_checks>;
+  using set_type = pool_set<Threading, no_header, counting<Threading>, exact_checks, pool_options{}, some_classes>;
 };
 TYPED_TEST_SUITE(pool_adapters, every_threading, threading_names);
-
-TYPED_TEST(pool_adapters, a_set_finds_the_smallest_class_that_fits) {
-  const caught found;
-  typename TestFixture::set_type set;
-  for (std::size_t bytes = 0; bytes <= 1024; ++bytes) {
-    void* const chunk = set.allocate(bytes, 8);
-    std::memset(chunk, 1, bytes);
-    std::size_t owners = 0;
-    set.for_each_pool([&](auto& pool) {
-      if (pool.owns(chunk)) {
-        ++owners;
-        EXPECT_GE(pool.chunk_bytes, bytes);
-        EXPECT_LE(pool.chunk_bytes, std::max<std::size_t>(bytes + 15, bytes * 5 / 4));
-      }
-    });
-    EXPECT_EQ(owners, 1u);
-    set.deallocate(chunk, bytes, 8);
-  }
-  EXPECT_EQ(set.template pool_for<25>().chunk_bytes, 32u);
-  EXPECT_TRUE(found.all().empty());
-}
 
 TYPED_TEST(pool_adapters, a_set_keeps_alignment) {
   typename TestFixture::set_type set;
@@ -104,7 +86,7 @@ void expect_alignment() {
 
 TYPED_TEST(pool_adapters, a_set_keeps_alignment_whatever_its_classes_have) {
   const caught found;
-  using few = size_classes<8, 16, 24, 48, 64, 128>;  // each is a pool to compile, for each threading
+  using few = size_classes<8, 16, 24, 48, 64, 128>;
   expect_alignment<pool_set<TypeParam, no_header, no_analyzer, no_checks, pool_options{}, size_classes<8, 24, 40>>>();
   expect_alignment<pool_set<TypeParam, no_header, no_analyzer, exact_checks, pool_options{.alignment = 8}, few>>();
   expect_alignment<pool_set<TypeParam, no_header, no_analyzer, exact_checks, pool_options{.alignment = 64}, few>>();
@@ -199,7 +181,9 @@ TYPED_TEST(pool_adapters, containers_with_an_allocator) {
   EXPECT_TRUE(found.all().empty());
 }
 
-struct event : pooled<event, pool_set<threading::thread_cached, no_header, counting<>, exact_checks>> {
+using event_pools =
+    pool_set<threading::thread_cached, no_header, counting<>, exact_checks, pool_options{}, some_classes>;
+struct event : pooled<event, event_pools> {
   virtual ~event() = default;
   int kind = 0;
 };
@@ -275,6 +259,27 @@ TEST(pool_class, pools_have_its_name) {
   named_event::pools().for_each_pool([](auto& pool) {
     EXPECT_NE(std::string_view(pool.identity().name).find("named_event"), std::string_view::npos);
   });
+}
+
+TEST(pool_sets, find_the_smallest_class_that_fits) {
+  const caught found;
+  pool_set<> set;
+  for (std::size_t bytes = 0; bytes <= 1024; ++bytes) {
+    void* const chunk = set.allocate(bytes, 8);
+    std::memset(chunk, 1, bytes);
+    std::size_t owners = 0;
+    set.for_each_pool([&](auto& pool) {
+      if (pool.owns(chunk)) {
+        ++owners;
+        EXPECT_GE(pool.chunk_bytes, bytes);
+        EXPECT_LE(pool.chunk_bytes, std::max<std::size_t>(bytes + 15, bytes * 5 / 4));
+      }
+    });
+    EXPECT_EQ(owners, 1u);
+    set.deallocate(chunk, bytes, 8);
+  }
+  EXPECT_EQ(set.pool_for<25>().chunk_bytes, 32u);
+  EXPECT_TRUE(found.all().empty());
 }
 
 TEST(pool_sets, have_a_name) {

@@ -22,16 +22,14 @@ void check_pid(const std::string& pid, const char* command) {
 
 attach_options parse_attach(std::span<const std::string> given_words, const environment_lookup& environment) {
   attach_options options;
-  command_line line("attach");
-  auto& app = line.app();
-  app.footer("attach [options] PID");
-  app.description(app.get_description() +
-                  "\nAn option that is not given is taken from the environment: HEAPLEDGER_<OPTION>, such as "
-                  "HEAPLEDGER_NO_FOLLOW=1.");
-  app.add_option("PID", options.pid, "the process; what it allocated before is not counted")->type_name("");
+  command_line line("attach", "[options] PID");
+  line.add_remark(
+      "An option that is not given is taken from the environment: HEAPLEDGER_<OPTION>, such as "
+      "HEAPLEDGER_NO_FOLLOW=1.");
+  line.add_argument("PID", options.pid, "the process; what it allocated before is not counted");
   twin_options twins(line, environment);
   add_run_options(twins, options.how, false);
-  app.add_flag("--check", options.how.check)->group("");  // for tests: not in the help
+  line.add_hidden_flag("--check", options.how.check);  // for tests: not in the help
   line.parse({given_words.begin(), given_words.end()});
   twins.take();
   refuse_depth_of_nothing(line, options.how);
@@ -42,15 +40,12 @@ attach_options parse_attach(std::span<const std::string> given_words, const envi
 
 detach_options parse_detach(std::span<const std::string> given_words) {
   detach_options options;
-  command_line line("detach");
-  auto& app = line.app();
-  app.footer("detach [options] PID");
-  app.add_option("PID", options.pid, "the process")->type_name("");
-  app.add_option("-o,--output", options.output,
-                 "the profile's name, where heapledger attach does not run any more (heapledger.%e.%p.hlp)")
-      ->type_name("FILE");
-  app.add_flag("-f,--force", options.force, "overwrite an existing file");
-  app.add_flag("-q,--quiet", options.quiet, "say nothing");
+  command_line line("detach", "[options] PID");
+  line.add_argument("PID", options.pid, "the process");
+  line.add_option("-o,--output", "FILE", options.output,
+                  "the profile's name, where heapledger attach does not run any more (heapledger.%e.%p.hlp)");
+  line.add_flag("-f,--force", options.force, "overwrite an existing file");
+  line.add_flag("-q,--quiet", options.quiet, "say nothing");
   line.parse({given_words.begin(), given_words.end()});
   check_pid(options.pid, "detach");
   return options;

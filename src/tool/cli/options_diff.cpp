@@ -30,29 +30,22 @@ void check_limit(const std::string& text, const std::string& by) {
 diff_options parse_diff(std::span<const std::string> given_words) {
   diff_options options;
   std::string top;
-  command_line line("diff");
-  auto& app = line.app();
-  app.footer("diff [options] OLD NEW");
-  app.add_option("OLD", options.old_file, "the profile to compare with")->type_name("");
-  app.add_option("NEW", options.new_file, "the profile that may have become worse")->type_name("");
-  app.add_flag("--json", options.json, "one JSON object: every stack that changed");
-  app.add_option("--by", options.by,
-                 "order by peak, live, allocated, count or temporary (peak; of two moments of one process, live)")
-      ->type_name("MEASURE");
-  app.add_option("--top", top, "so many places, or stacks and functions in JSON (10; all in JSON)")->type_name("N");
-  app.add_option("--fail-above", options.fail_above,
-                 "exit with 1 if NEW is worse by more: 5%, live=64KiB, allocations=0; may be repeated")
-      ->type_name("LIMIT")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command_line line("diff", "[options] OLD NEW");
+  line.add_argument("OLD", options.old_file, "the profile to compare with");
+  line.add_argument("NEW", options.new_file, "the profile that may have become worse");
+  line.add_flag("--json", options.json, "one JSON object: every stack that changed");
+  line.add_option("--by", "MEASURE", options.by,
+                  "order by peak, live, allocated, count or temporary (peak; of two moments of one process, live)");
+  line.add_option("--top", "N", top, "so many places, or stacks and functions in JSON (10; all in JSON)");
+  line.add_list("--fail-above", "LIMIT", options.fail_above,
+                "exit with 1 if NEW is worse by more: 5%, live=64KiB, allocations=0; may be repeated");
   line.add_debug_options(options.debug);
   line.parse({given_words.begin(), given_words.end()});
 
-  if (app.count("--by") != 0) {
+  if (line.count("--by") != 0) {
     choice_value("--by", options.by, {"peak", "live", "allocated", "count", "temporary"});
   }
-  if (app.count("--top") != 0) options.top = number_value("--top", top, 1, UINT32_MAX);
+  if (line.count("--top") != 0) options.top = number_value("--top", top, 1, UINT32_MAX);
   for (const auto& text : options.fail_above) check_limit(text, options.by);
   if (options.new_file.empty()) throw usage_error("which two? type: heapledger diff OLD.hlp NEW.hlp");
   return options;

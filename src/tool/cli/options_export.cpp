@@ -28,30 +28,28 @@ void refuse_bare_format(std::span<const std::string> given_words) {
 
 export_options parse_export(std::span<const std::string> given_words) {
   export_options options;
-  command_line line("export");
-  auto& app = line.app();
-  app.footer("export --format FORMAT [options] PROFILE | PID");
-  app.add_option("PROFILE", options.file, "a .hlp file, or the pid of a running program")->type_name("");
-  app.add_option("--format", options.format, "pprof, heaptrack, speedscope, folded, massif, dhat, csv or hlp")
-      ->type_name("FORMAT");
-  app.add_option("-o,--output", options.output, "write to this file; ending in .gz: compressed (standard output)")
-      ->type_name("FILE");
-  app.add_flag("-f,--force", options.force, "overwrite an existing file");
-  app.add_option("--by", options.by, "live, peak, allocated, count or temporary: what is shown first (peak)")
-      ->type_name("MEASURE");
-  app.add_flag("-q,--quiet", options.quiet, "do not say what was written");
+  command_line line("export", "--format FORMAT [options] PROFILE | PID");
+  line.add_argument("PROFILE", options.file, "a .hlp file, or the pid of a running program");
+  line.add_option("--format", "FORMAT", options.format,
+                  "pprof, heaptrack, speedscope, folded, massif, dhat, csv or hlp");
+  line.add_option("-o,--output", "FILE", options.output,
+                  "write to this file; ending in .gz: compressed (standard output)");
+  line.add_flag("-f,--force", options.force, "overwrite an existing file");
+  line.add_option("--by", "MEASURE", options.by,
+                  "live, peak, allocated, count or temporary: what is shown first (peak)");
+  line.add_flag("-q,--quiet", options.quiet, "do not say what was written");
   line.add_debug_options(options.debug);
   refuse_bare_format(given_words);
   line.parse({given_words.begin(), given_words.end()});
 
-  if (app.count("--format") == 0) {
+  if (line.count("--format") == 0) {
     throw usage_error("which format? add --format pprof, heaptrack, speedscope, folded, massif, dhat, csv or hlp");
   }
   if (const auto typed = peers_word("export", options.format); !typed.empty())
     throw usage_error(fmt::format("{} is no format; type: {}", options.format, typed));
   choice_value("--format", options.format,
                {"pprof", "heaptrack", "speedscope", "folded", "massif", "dhat", "csv", "hlp"});
-  if (app.count("--by") != 0) {
+  if (line.count("--by") != 0) {
     choice_value("--by", options.by, {"live", "peak", "allocated", "count", "temporary"});
     if (!exports::find_format(options.format)->takes_measure) {
       throw usage_error(fmt::format("--by says nothing for {}, which shows every measure that it has", options.format));

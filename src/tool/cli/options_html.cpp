@@ -7,16 +7,13 @@ namespace heapledger::cli {
 
 html_options parse_html(std::span<const std::string> given_words) {
   html_options options;
-  command_line line("html");
-  auto& app = line.app();
-  app.footer("html [options] PROFILE | PID");
-  app.add_option("PROFILE", options.file, "a .hlp file, or the pid of a running program")->type_name("");
-  app.add_option("-o,--output", options.output,
-                 "the page (PROFILE with .html for .hlp, with --diff .diff.html); - is standard output")
-      ->type_name("FILE");
-  app.add_option("--diff", options.before, "an older profile: the page shows what changed since")->type_name("OLD");
-  app.add_flag("-f,--force", options.force, "overwrite an existing file");
-  app.add_flag("-q,--quiet", options.quiet, "say nothing");
+  command_line line("html", "[options] PROFILE | PID");
+  line.add_argument("PROFILE", options.file, "a .hlp file, or the pid of a running program");
+  line.add_option("-o,--output", "FILE", options.output,
+                  "the page (PROFILE with .html for .hlp, with --diff .diff.html); - is standard output");
+  line.add_option("--diff", "OLD", options.before, "an older profile: the page shows what changed since");
+  line.add_flag("-f,--force", options.force, "overwrite an existing file");
+  line.add_flag("-q,--quiet", options.quiet, "say nothing");
   line.add_debug_options(options.debug);
   std::vector<std::string> further;
   line.take_further(further);

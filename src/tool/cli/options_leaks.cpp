@@ -18,7 +18,7 @@ namespace {
 constexpr const char* of_a_process = "Of a running program (PID)";
 
 bool says_nothing_of_a_profile(const std::string& name) {
-  constexpr std::array of_both = {"--top", "--debug-path", "--debuginfod", "--suppressions", "--error-exitcode"};
+  constexpr std::array of_both = {"--top", "--suppressions", "--error-exitcode"};
   return std::find(of_both.begin(), of_both.end(), name) == of_both.end();
 }
 
@@ -27,15 +27,12 @@ bool says_nothing_of_a_profile(const std::string& name) {
 leaks_options parse_leaks(std::span<const std::string> given_words) {
   leaks_options options;
   options.watch.hunt.report_s = 30;
-  command_line line("leaks");
-  auto& app = line.app();
-  app.footer("leaks [options] PROFILE | PID");
-  app.add_option("TARGET", options.target, "a .hlp file of a watched run, or the pid of a program under heapledger")
-      ->type_name("")
-      ->option_text("PROFILE | PID");
-  app.add_flag("--json", options.json, "one JSON object");
+  command_line line("leaks", "[options] PROFILE | PID");
+  line.add_argument("TARGET", options.target, "a .hlp file of a watched run, or the pid of a program under heapledger",
+                    "PROFILE | PID");
+  line.add_flag("--json", options.json, "one JSON object");
   struct value {
-    CLI::Option* option;
+    std::string name;
     std::unique_ptr<std::vector<std::string>> texts;
     use_text use;
   };
@@ -43,10 +40,8 @@ leaks_options parse_leaks(std::span<const std::string> given_words) {
   const add_value add = [&](const std::string& name, const std::string& placeholder, const std::string& help,
                             use_text use) {
     auto texts = std::make_unique<std::vector<std::string>>();
-    auto* option = app.add_option(name, *texts, help)->type_name(placeholder);
-    option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    if (says_nothing_of_a_profile(name)) option->group(of_a_process);
-    values.push_back({option, std::move(texts), std::move(use)});
+    line.add_list(name, placeholder, *texts, help, says_nothing_of_a_profile(name) ? of_a_process : "");
+    values.push_back({name, std::move(texts), std::move(use)});
   };
   add("--top", "N", "so many places of each kind (10; all in JSON)",
       [&](auto source, const std::string& text) { options.top = number_value(source, text, 1, UINT32_MAX); });
@@ -56,11 +51,10 @@ leaks_options parse_leaks(std::span<const std::string> given_words) {
   add_leak_options("", options.watch, add);
   line.parse({given_words.begin(), given_words.end()});
   for (const auto& each : values) {
-    const std::string name = "--" + each.option->get_lnames().front();
-    for (const auto& text : *each.texts) each.use(name, text);
-    if (!each.texts->empty() && each.option->get_group() == of_a_process) options.of_a_process = name;
+    for (const auto& text : *each.texts) each.use(each.name, text);
+    if (!each.texts->empty() && says_nothing_of_a_profile(each.name)) options.of_a_process = each.name;
   }
-  if (options.json && app.count("--report") != 0 && options.watch.hunt.report_s > 0)
+  if (options.json && line.count("--report") != 0 && options.watch.hunt.report_s > 0)
     throw usage_error("--report says nothing with --json, which is one object at the end");
   if (options.target.empty())
     throw usage_error("of what? Type: heapledger leaks PROFILE, or heapledger leaks PID while the program runs");

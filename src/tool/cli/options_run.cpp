@@ -1,6 +1,7 @@
 // The syntax of `run`.
 #include <fmt/format.h>
 
+#include <sstream>
 #include <vector>
 
 #include "tool/cli/command_line.hpp"
@@ -41,7 +42,8 @@ void add_globs(std::string_view source, const std::string& text, std::vector<std
     globs.push_back(text);
     return;
   }
-  for (const auto& glob : CLI::detail::split(text, ':'))  // as in PATH
+  std::istringstream names(text);
+  for (std::string glob; std::getline(names, glob, ':');)  // as in PATH
     if (!glob.empty()) globs.push_back(glob);
 }
 
@@ -82,7 +84,7 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
                        use(source, text);
                        options.leak_options_given = true;
                      };
-                     twins.add(name, placeholder, help, taken)->group("The leak watch");
+                     twins.add(name, placeholder, help, taken, "The leak watch");
                    });
   twins.add("--snapshot-signal", "SIGNAL", "the program takes a snapshot whenever this comes: USR1 or USR2 (none)",
             [&](auto source, const std::string& text) {
@@ -102,7 +104,7 @@ void add_run_options(twin_options& twins, run_options& options, bool of_a_new_pr
 }
 
 void refuse_depth_of_nothing(command_line& line, const run_options& options) {
-  if (options.stacks == "off" && line.app().count("--stacks") != 0 && line.app().count("--depth") != 0)
+  if (options.stacks == "off" && line.count("--stacks") != 0 && line.count("--depth") != 0)
     throw usage_error("--depth says nothing with --stacks off, which keeps no frames");
 }
 
@@ -113,14 +115,13 @@ bool is_check_asked(const environment_lookup& environment) {
 
 run_options parse_run(std::span<const std::string> given_words, const environment_lookup& environment) {
   run_options options;
-  command_line line("run");
-  line.app().footer("run [options] [--] PROGRAM [ARG...]");
-  line.app().description(line.app().get_description() +
-                         "\nAn option that is not given is taken from the environment: HEAPLEDGER_<OPTION>, such as "
-                         "HEAPLEDGER_NO_FOLLOW=1.");
+  command_line line("run", "[options] [--] PROGRAM [ARG...]");
+  line.add_remark(
+      "An option that is not given is taken from the environment: HEAPLEDGER_<OPTION>, such as "
+      "HEAPLEDGER_NO_FOLLOW=1.");
   twin_options twins(line, environment);
   add_run_options(twins, options, true);
-  line.app().add_flag("--check", options.check)->group("");  // for tests: not in the help
+  line.add_hidden_flag("--check", options.check);  // for tests: not in the help
 
   // Where the program begins is found here, not by CLI11, which would touch the program's own arguments.
   std::vector<std::string> ours;

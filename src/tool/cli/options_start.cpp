@@ -11,11 +11,9 @@ namespace {
 watch_switch_options parse_switch(const char* name, bool on, std::span<const std::string> given_words) {
   watch_switch_options options;
   options.on = on;
-  command_line line(name);
-  auto& app = line.app();
-  app.footer(fmt::format("{} PID", name));
-  app.add_option("PID", options.pid, "the process; heapledger ps lists those there are")->type_name("");
-  app.add_flag("-q,--quiet", options.quiet, "say nothing");
+  command_line line(name, "PID");
+  line.add_argument("PID", options.pid, "the process; heapledger ps lists those there are");
+  line.add_flag("-q,--quiet", options.quiet, "say nothing");
   line.parse({given_words.begin(), given_words.end()});
   if (options.pid.empty())
     throw usage_error(fmt::format("of which program? Type: heapledger {} PID; heapledger ps lists them", name));

@@ -7,36 +7,41 @@
 #include "tool/cli/values.hpp"
 
 namespace heapledger::cli {
+namespace {
 
-CLI::Option* twin_options::add(const std::string& names, const std::string& placeholder, const std::string& help,
-                               use_value use) {
-  auto value = std::make_shared<std::vector<std::string>>();
-  CLI::Option* option = line_.app().add_option(names, *value, help)->type_name(placeholder);
-  // One value each time: CLI11 would else take every following word, and split one in brackets.
-  option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  entries_.push_back({option, std::move(value), std::move(use)});
-  return option;
+std::string long_name(const std::string& names) {
+  return names.substr(names.find("--") + 2);
+}
+
+}  // namespace
+
+void twin_options::add(const std::string& names, const std::string& placeholder, const std::string& help, use_value use,
+                       const std::string& group) {
+  auto values = std::make_unique<std::vector<std::string>>();
+  line_.add_list(names, placeholder, *values, help, group);
+  entries_.push_back({long_name(names), std::move(values), std::move(use)});
 }
 
 void twin_options::add_flag(const std::string& names, const std::string& help, use_value use) {
-  entries_.push_back({line_.app().add_flag(names, help), nullptr, std::move(use)});
+  line_.add_flag(names, help);
+  entries_.push_back({long_name(names), nullptr, std::move(use)});
 }
 
 void twin_options::take() const {
   for (const auto& entry : entries_) {
-    const std::string name = entry.option->get_lnames().front();
-    if (entry.option->count() != 0) {
+    const std::string option = "--" + entry.name;
+    if (const std::size_t count = line_.count(option); count != 0) {
       if (entry.values == nullptr) {
-        for (const auto& result : entry.option->results()) {
-          if (result != "true") throw usage_error(fmt::format("--{} takes no value", name));
+        for (const auto& value : line_.values(option)) {
+          if (value != "true") throw usage_error(fmt::format("{} takes no value", option));
         }
-        entry.use("--" + name, fmt::to_string(entry.option->count()));
+        entry.use(option, fmt::to_string(count));
       } else {
-        for (const auto& value : *entry.values) entry.use("--" + name, value);
+        for (const auto& value : *entry.values) entry.use(option, value);
       }
       continue;
     }
-    std::string variable = "HEAPLEDGER_" + name;
+    std::string variable = "HEAPLEDGER_" + entry.name;
     for (char& c : variable) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     const char* value = environment_(variable.c_str());
     if (value != nullptr && *value != '\0') entry.use(variable, value);

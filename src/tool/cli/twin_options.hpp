@@ -19,7 +19,8 @@ class twin_options {
   // `source` is what the user wrote it for: "--depth" or "HEAPLEDGER_DEPTH".
   using use_value = std::function<void(std::string_view source, const std::string& text)>;
 
-  CLI::Option* add(const std::string& names, const std::string& placeholder, const std::string& help, use_value use);
+  void add(const std::string& names, const std::string& placeholder, const std::string& help, use_value use,
+           const std::string& group = {});
 
   // A flag's text is "1", or how often it was given.
   void add_flag(const std::string& names, const std::string& help, use_value use);
@@ -29,8 +30,8 @@ class twin_options {
 
  private:
   struct twin {
-    CLI::Option* option;
-    std::shared_ptr<std::vector<std::string>> values;  // none: a flag
+    std::string name;                                  // without --
+    std::unique_ptr<std::vector<std::string>> values;  // none: a flag
     use_value use;
   };
 
