@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <initializer_list>
+#include <string>
 #include <utility>
 
 #include "segment_builder.hpp"
@@ -243,10 +245,18 @@ TEST_F(memory_map_test, pages_tell_ranges_of_one_mapping_apart) {
   EXPECT_FALSE(two.pages.bytes_in(0, std::uint64_t{1} << 47)) << "takes too long";
 }
 
+std::size_t own_anonymous_bytes() {
+  const auto text = read_proc_file("/proc/self/smaps_rollup", 1 << 16);
+  return std::stoul(text.substr(text.find("\nAnonymous:") + std::strlen("\nAnonymous:"))) << 10;
+}
+
 // The kernel shows the one page of zeros there, in every process.
 TEST_F(memory_map_test, pages_that_were_only_read_are_not_resident) {
   neighbours two;
+  const auto before = own_anonymous_bytes();
   for (std::size_t at = 0; at < 32; ++at) EXPECT_EQ(two.memory[at * two.page], 0);
+  if (own_anonymous_bytes() >= before + 32 * two.page)
+    GTEST_SKIP() << "this kernel gives each page that is read memory of its own, as with pvm_no_zero_page=1";
   two.write(32, 64);
   sort_mappings(own_smaps(), segment_, {}, &two.mapped);
   EXPECT_EQ(two.mapped.residency[0].now, 0);
