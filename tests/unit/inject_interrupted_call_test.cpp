@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "tool/inject/target.hpp"
 
@@ -62,21 +64,38 @@ TEST(inject_interrupted_call, knows_who_waits) {
   EXPECT_FALSE(is_waiting("0x\n"));
 }
 
+// A piece of memory of another process.
+struct piece {
+  std::uint64_t address;
+  std::vector<unsigned char> bytes;
+};
+memory_reader reader_of(const std::vector<piece>& pieces) {
+  return [pieces](std::uint64_t address, void* to, std::size_t bytes) {
+    for (const auto& one : pieces) {
+      if (address < one.address || address + bytes > one.address + one.bytes.size()) continue;
+      std::memcpy(to, one.bytes.data() + (address - one.address), bytes);
+      return true;
+    }
+    return false;
+  };
+}
+
 TEST(inject_interrupted_call, is_made_anew_without_the_kernel) {
-  constexpr code_before unknown = {0x4d, 0x89, 0xc8, 0x90, 0x90, 0x0f, 0x05};
-  constexpr code_before poll = {0xb8, 7, 0, 0, 0, 0x0f, 0x05};
-  constexpr code_before write = {0xb8, 1, 0, 0, 0, 0x0f, 0x05};
-  const auto made = [](long call, long result, const code_before& before) {
+  const auto before = [](std::vector<unsigned char> code) { return reader_of({{0x1000 - code.size(), code}}); };
+  const auto unknown = before({0x4d, 0x89, 0xc8, 0x90, 0x90, 0x0f, 0x05});
+  const auto poll = before({0xb8, 7, 0, 0, 0, 0x0f, 0x05});
+  const auto write = before({0xb8, 1, 0, 0, 0, 0x0f, 0x05});
+  const auto made = [](long call, long result, const memory_reader& read) {
     auto registers = of(call, result);
     registers.rip = 0x1000;
-    return made_anew(registers, before);
+    return made_anew(registers, read);
   };
   for (const long result : {-512, -513, -514, -516}) {
     EXPECT_EQ(made(SYS_select, result, unknown).rax, static_cast<std::uint64_t>(SYS_select));
     EXPECT_EQ(made(SYS_select, result, unknown).rip, 0xffeU);
     EXPECT_EQ(made(SYS_restart_syscall, result, poll).rax, 7U);
     EXPECT_EQ(made(SYS_restart_syscall, result, poll).rip, 0xffeU);
-    for (const auto& code : {unknown, write}) {
+    for (const auto& code : {unknown, write, reader_of({})}) {
       EXPECT_EQ(static_cast<long>(made(SYS_restart_syscall, result, code).rax), -EINTR);
       EXPECT_EQ(made(SYS_restart_syscall, result, code).rip, 0x1000U);
     }
@@ -85,6 +104,40 @@ TEST(inject_interrupted_call, is_made_anew_without_the_kernel) {
     EXPECT_EQ(static_cast<long>(made(call, result, poll).rax), result);
     EXPECT_EQ(made(call, result, poll).rip, 0x1000U);
   }
+}
+
+// As the functions of glibc 2.41 through which every call goes that is a cancellation point.
+TEST(inject_interrupted_call, has_its_number_on_the_stack) {
+  user_regs_struct registers{};
+  registers.rip = 0x1000;
+  registers.rsp = 0x7000;
+  const piece load{0xff9, {0x48, 0x8b, 0x44, 0x24, 0x10, 0x0f, 0x05}};  // mov 0x10(%rsp), %rax
+  piece stack{0x7000, std::vector<unsigned char>(0x40)};
+  EXPECT_FALSE(call_number(registers, reader_of({load})));
+  stack.bytes[0x10] = 230;
+  EXPECT_EQ(call_number(registers, reader_of({load, stack})), 230);
+
+  const piece wrapper{0xff9, {0x4c, 0x89, 0x5c, 0x24, 0x08, 0x0f, 0x05, 0xc3}};
+  // push %r8; mov 0x20(%rsp), %rsi; mov %rdx, %r8; mov %rdi, %rdx; mov %r11, %rdi; call 0xfd0
+  piece caller{0x9000,
+               {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x41, 0x50, 0x48, 0x8b, 0x74,
+                0x24, 0x20, 0x49, 0x89, 0xd0, 0x48, 0x89, 0xfa, 0x4c, 0x89, 0xdf, 0xe8, 0xb0, 0x7f, 0xff, 0xff}};
+  stack.bytes.assign(0x40, 0);
+  stack.bytes[0] = 0x20;
+  stack.bytes[1] = 0x90;
+  stack.bytes[0x28] = 35;
+  EXPECT_EQ(call_number(registers, reader_of({wrapper, stack, caller})), 35);
+  EXPECT_FALSE(call_number(registers, reader_of({wrapper, stack})));
+  auto other = caller;
+  other.bytes[28] = 0xb1;  // a call of what is behind
+  other.bytes[29] = 0x80;
+  EXPECT_FALSE(call_number(registers, reader_of({wrapper, stack, other})));
+  other = caller;
+  other.bytes[15] = 0x7c;  // into %rdi
+  EXPECT_FALSE(call_number(registers, reader_of({wrapper, stack, other})));
+  auto goes_on = wrapper;
+  goes_on.bytes.back() = 0x90;
+  EXPECT_FALSE(call_number(registers, reader_of({goes_on, stack, caller})));
 }
 
 TEST(inject_target, says_what_would_help) {

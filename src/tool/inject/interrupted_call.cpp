@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <optional>
 
 #include "tool/inject/memory.hpp"
@@ -63,8 +62,7 @@ bool read_and_begin_again(pid_t pid, const held_thread& thread, user_regs_struct
   return true;
 }
 
-// restart_syscall stands for a call whose number only the program's code tells any more: mov $NUMBER, %eax; syscall.
-user_regs_struct made_anew(user_regs_struct registers, const code_before& before) {
+user_regs_struct made_anew(user_regs_struct registers, const memory_reader& read) {
   constexpr long restart = -512, restart_no_intr = -513, restart_no_hand = -514, restart_block = -516;
   const auto result = static_cast<long>(registers.rax);
   auto number = static_cast<long>(registers.orig_rax);
@@ -72,9 +70,7 @@ user_regs_struct made_anew(user_regs_struct registers, const code_before& before
       (result != restart && result != restart_no_intr && result != restart_no_hand && result != restart_block))
     return registers;
   if (number == SYS_restart_syscall) {
-    std::int32_t in_code = -1;
-    std::memcpy(&in_code, before.data() + 1, sizeof in_code);
-    number = before[0] == 0xb8 ? in_code : -1;
+    number = call_number(registers, read).value_or(-1);
     if (std::find(began_again_by_kernel.begin(), began_again_by_kernel.end(), number) == began_again_by_kernel.end()) {
       registers.rax = static_cast<std::uint64_t>(-EINTR);
       return registers;
@@ -86,9 +82,9 @@ user_regs_struct made_anew(user_regs_struct registers, const code_before& before
 }
 
 user_regs_struct made_anew(pid_t pid, const user_regs_struct& registers) {
-  code_before before{};
-  read_memory(pid, registers.rip - before.size(), before.data(), before.size());
-  return made_anew(registers, before);
+  return made_anew(registers, [pid](std::uint64_t address, void* to, std::size_t bytes) {
+    return read_memory(pid, address, to, bytes);
+  });
 }
 
 bool is_waiting(std::string_view system_call) {

@@ -6,10 +6,9 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-#include <array>
-#include <cstdint>
 #include <string_view>
 
+#include "tool/inject/call_number.hpp"
 #include "tool/inject/held_thread.hpp"
 
 namespace heapledger::inject {
@@ -22,14 +21,12 @@ bool begin_again(user_regs_struct& registers, bool is_after_syscall_instruction)
 bool read_and_begin_again(pid_t pid, const held_thread& thread, user_regs_struct& registers);
 
 // The registers of a thread as they are when it goes on without the kernel's help, after a stop of ours: at the system
-// call, which is to be made anew. `before` is the code before its instruction pointer.
+// call, which is to be made anew.
 //
 // What the kernel remembers of a call that it began again itself is lost in rt_sigreturn: poll, nanosleep and
 // FUTEX_WAIT with a time wait for the whole of it once more. (Not nanosleep where what is left is written over what was
 // asked for.)
-using code_before = std::array<unsigned char, 7>;
-user_regs_struct made_anew(user_regs_struct registers, const code_before& before);
-// The same, with the code read from the process.
+user_regs_struct made_anew(user_regs_struct registers, const memory_reader& read);
 user_regs_struct made_anew(pid_t pid, const user_regs_struct& registers);
 
 // Of /proc/PID/task/TID/syscall: whether a stop would make the call wait for the whole of its time once more.
