@@ -21,6 +21,8 @@ BIN = os.environ["HEAPLEDGER_BIN"]
 PROGRAMS = os.environ["HEAPLEDGER_PROGRAMS"]
 PROBE = os.path.normpath(os.path.join(os.path.dirname(BIN), "..", "lib", "heapledger", "libheapledger.so"))
 TIMEOUT = 300  # seconds: only ends what hangs
+NOBODY = 65534
+AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 
 BOOK_KEYS = ("allocations", "frees", "allocated_bytes", "freed_bytes")
 STACK_KEYS = BOOK_KEYS + ("temporaries",)
@@ -81,6 +83,12 @@ def execute(command, env=None, cwd=None, stdin=b"", pass_env=False, preexec=None
             out, err = process.communicate()
             raise AssertionError(f"hangs after {timeout} s: {command}\n{Outcome(None, out, err)}") from None
     return Outcome(process.returncode, out, err)
+
+
+def can_become_nobody():
+    """Which needs root, and all of ours in a folder that others can read: a home is closed to them."""
+    ours = ["test", "-x", BIN, "-a", "-r", PROBE, "-a", "-x", program("nothing")]
+    return os.getuid() == 0 and execute([*AS_NOBODY, *ours]).status == 0
 
 
 def shell_status(status):

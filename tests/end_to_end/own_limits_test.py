@@ -33,10 +33,6 @@ print([status_of_child() for _ in range(3)])
 """
 
 
-def as_nobody():
-    return ["setpriv", "--reuid=65534", "--clear-groups"] if os.getuid() == 0 else []
-
-
 class OwnLimits(ledger.Case):
     def assert_not_counted(self, command, out, program, why):
         """Which a line says, and the one that started it is."""
@@ -61,7 +57,8 @@ class OwnLimits(ledger.Case):
         self.assert_same(["/usr/bin/python3", "-c", PYTHON], processes=3)
 
     def test_blocks_that_the_limit_leaves(self):
-        for before in ([], as_nobody()):
+        users = [(), ledger.AS_NOBODY] if ledger.can_become_nobody() else [()]
+        for before in users:
             for kind, mib in (("as", 64), ("as", 300), ("data", 64)):
                 with self.subTest(before=before, kind=kind, mib=mib):
                     done = self.assert_same([*before, ledger.program("own_limits"), kind, str(mib)])

@@ -5,9 +5,8 @@ import os
 import subprocess
 
 import ledger
+from ledger import AS_NOBODY, NOBODY
 
-NOBODY = 65534
-AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 FORKS = f"""import os
 os.setgroups([]); os.setresgid(*[{NOBODY}] * 3); os.setresuid(*[{NOBODY}] * 3)
 for generation in range(2):
@@ -23,10 +22,8 @@ os._exit(status)
 class Users(ledger.Case):
     def setUp(self):
         super().setUp()
-        if os.getuid() != 0:
-            self.skipTest("needs root to become somebody else")
-        if ledger.execute([*AS_NOBODY, "test", "-x", ledger.BIN, "-a", "-r", ledger.PROBE]).status != 0:
-            self.skipTest("the tool is in a folder that other users cannot read")
+        if not ledger.can_become_nobody():
+            self.skipTest("needs root to become somebody else, who can read the tool")
 
     def test_exec_as_another_user(self):
         done = self.assert_same([*AS_NOBODY, ledger.program("nothing"), "77", "6"], processes=2)
