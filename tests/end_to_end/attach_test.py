@@ -504,8 +504,7 @@ class Refusals(Attached):
         self.assertIn("goes on without its main thread", self.refused("attach", str(process.pid)))
 
     def test_another_user(self):
-        if not ledger.can_become_nobody():
-            self.skipTest("needs root to become somebody else, who can read the tool")
+        self.needs_another_user()
         process = self.program()
         done = ledger.execute([*ledger.AS_NOBODY, ledger.BIN, "attach", str(process.pid)], cwd="/")
         self.assertEqual(done.status, 125)
@@ -528,8 +527,7 @@ class Refusals(Attached):
         self.assert_goes_on(process, 0)
 
     def test_filter_that_is_not_shown(self):
-        if not ledger.can_become_nobody():
-            self.skipTest("needs root to become somebody else, who can read the tool")
+        self.needs_another_user()
         process = self.program(*ledger.AS_NOBODY, "python3", "-c", DIES_OF_GETTID + ALLOCATES)
         done = ledger.execute([*ledger.AS_NOBODY, ledger.BIN, "attach", "-o", "/tmp", str(process.pid)], cwd="/")
         if b"may not be traced" in done.err:

@@ -67,8 +67,7 @@ class Clear(ledger.Case):
         self.runs_unprofiled(ledger.program("nothing_asan"), "1", "4", says=["AddressSanitizer", "nothing_asan"])
 
     def test_setuid(self):
-        if not ledger.can_become_nobody():
-            self.skipTest("needs root to become somebody else, who can read the tool")
+        self.needs_another_user()
         folder = "/var/tmp/" + os.path.basename(self.dir)
         os.mkdir(folder)
         self.addCleanup(shutil.rmtree, folder)

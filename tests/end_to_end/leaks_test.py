@@ -128,8 +128,7 @@ class Leaks(ledger.Case):
         self.assertEqual((seen + out).count(b"The watch"), 2, "one that was asked for, and one at the end")
 
     def test_the_second_witness_needs_no_root(self):
-        if not ledger.can_become_nobody():
-            self.skipTest("needs root to become somebody else, who can read the tool")
+        self.needs_another_user()
         folder = self.path("nobody")
         os.mkdir(folder)
         os.chmod(self.dir, 0o755)

@@ -168,6 +168,10 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir, True)
         self._runs = 0
 
+    def needs_another_user(self):
+        if not can_become_nobody():
+            self.skipTest("needs root to become somebody else, who can read the tool")
+
     def path(self, *names):
         return os.path.join(self.dir, *names)
 

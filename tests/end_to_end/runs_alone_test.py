@@ -132,8 +132,7 @@ class RunsAlone(ledger.Case):
     def test_executed_while_effective_and_real_ids_differ(self):
         """As squid's master executes its worker. What the kernel and the loader make of it is the same as for a file
         with the bits."""
-        if not ledger.can_become_nobody():
-            self.skipTest("needs root to become somebody else, who can read the tool")
+        self.needs_another_user()
         spawn = f"pid = os.posix_spawn('/bin/true', ['true'], os.environ, resetids={{}}); {STATUS}"
         execute = "os.execv('/bin/true', ['true'])"
         missed = {("/bin/true", "privileged"): 1}

@@ -22,8 +22,7 @@ os._exit(status)
 class Users(ledger.Case):
     def setUp(self):
         super().setUp()
-        if not ledger.can_become_nobody():
-            self.skipTest("needs root to become somebody else, who can read the tool")
+        self.needs_another_user()
 
     def test_exec_as_another_user(self):
         done = self.assert_same([*AS_NOBODY, ledger.program("nothing"), "77", "6"], processes=2)
