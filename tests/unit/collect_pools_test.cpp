@@ -1,18 +1,13 @@
 #include <gtest/gtest.h>
 
+#include "collected.hpp"
 #include "segment_builder.hpp"
-#include "tool/collect/segment.hpp"
 
 namespace heapledger::collect {
 namespace {
 
-using testing::memory_file;
+using testing::collected;
 using testing::segment_builder;
-
-profile collected(segment_builder& builder) {
-  const memory_file file(builder.bytes());
-  return collect_segment(file.path());
-}
 
 wire::pool_kind kind(segment_builder& in, const char* name, std::uint64_t opened, std::uint64_t closed) {
   wire::pool_kind result{};

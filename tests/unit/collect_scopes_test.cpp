@@ -2,22 +2,17 @@
 
 #include <algorithm>
 
+#include "collected.hpp"
 #include "segment_builder.hpp"
 #include "tool/analyse/scopes.hpp"
-#include "tool/collect/segment.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::collect {
 namespace {
 
-using testing::memory_file;
+using testing::collected;
 using testing::segment_builder;
 using path = std::vector<std::string>;
-
-profile collected(segment_builder& builder) {
-  const memory_file file(builder.bytes());
-  return collect_segment(file.path());
-}
 
 std::uint32_t add_account(segment_builder& builder, std::uint32_t node, std::uint32_t scope,
                           std::uint64_t allocations) {

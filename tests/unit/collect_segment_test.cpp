@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "collected.hpp"
 #include "segment_builder.hpp"
 #include "tool/collect/segment.hpp"
 #include "tool/profile/error.hpp"
@@ -11,13 +12,9 @@
 namespace heapledger::collect {
 namespace {
 
+using testing::collected;
 using testing::memory_file;
 using testing::segment_builder;
-
-profile collected(segment_builder& builder) {
-  const memory_file file(builder.bytes());
-  return collect_segment(file.path());
-}
 
 const stack_entry& stack_of(const profile& from, std::uint32_t account) {
   const auto found =

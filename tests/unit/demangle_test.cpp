@@ -15,26 +15,27 @@ struct example {
   const char* readable;
 };
 
-class demangled : public testing::TestWithParam<example> {};
+class demangled : public ::testing::TestWithParam<example> {};
 TEST_P(demangled, reads_as_written) {
   EXPECT_EQ(demangle(GetParam().mangled), GetParam().readable);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     cpp, demangled,
-    testing::Values(example{"_ZN6shapes4gridIdE2atEmm", "shapes::grid<double>::at(unsigned long, unsigned long)"},
-                    example{"_ZN12_GLOBAL__N_13fooEv", "(anonymous namespace)::foo()"},
-                    example{"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const"},
-                    example{"_Znwm", "operator new(unsigned long)"},
-                    // A requires-clause that not every demangler reads, or none.
-                    example{"_ZNSt4pairIPiiEC2EvQaa26is_default_constructible_vIT_E26is_default_constructible_vIT0_E",
-                            "std::pair<int*, int>::pair()"},
-                    example{"_ZSt12construct_atIiJEQaant20is_unbounded_array_vIT_ErqXgsnwcvPvLi0E_S0_pispcl7declvalIT0_"
-                            "EEEEEPS0_S3_DpOS1_",
-                            "std::construct_at<int>"},
-                    // Looks like Rust, but what ends it is no hash.
-                    example{"_ZN3foo17h0123456789abcdeg", "_ZN3foo17h0123456789abcdeg"},
-                    example{"_ZN3foo17h0123456789abcdegEv", "foo::h0123456789abcdeg()"}));
+    ::testing::Values(example{"_ZN6shapes4gridIdE2atEmm", "shapes::grid<double>::at(unsigned long, unsigned long)"},
+                      example{"_ZN12_GLOBAL__N_13fooEv", "(anonymous namespace)::foo()"},
+                      example{"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const"},
+                      example{"_Znwm", "operator new(unsigned long)"},
+                      // A requires-clause that not every demangler reads, or none.
+                      example{"_ZNSt4pairIPiiEC2EvQaa26is_default_constructible_vIT_E26is_default_constructible_vIT0_E",
+                              "std::pair<int*, int>::pair()"},
+                      example{
+                          "_ZSt12construct_atIiJEQaant20is_unbounded_array_vIT_ErqXgsnwcvPvLi0E_S0_pispcl7declvalIT0_"
+                          "EEEEEPS0_S3_DpOS1_",
+                          "std::construct_at<int>"},
+                      // Looks like Rust, but what ends it is no hash.
+                      example{"_ZN3foo17h0123456789abcdeg", "_ZN3foo17h0123456789abcdeg"},
+                      example{"_ZN3foo17h0123456789abcdegEv", "foo::h0123456789abcdeg()"}));
 
 // As clang 19 writes them, with declarations of template parameters and tags on constructors. What a demangler that
 // reads them says of the rest is its own matter.
@@ -62,29 +63,29 @@ TEST(demangle, what_older_demanglers_cannot_read_has_a_name) {
 }
 
 INSTANTIATE_TEST_SUITE_P(kept, demangled,
-                         testing::Values(example{"", ""}, example{"main", "main"}, example{"_Z", "_Z"},
-                                         example{"_R", "_R"}, example{"_ZN", "_ZN"},
-                                         example{"_Znonsense", "_Znonsense"}, example{"_RNvC", "_RNvC"},
-                                         example{"i", "i"},
-                                         example{"_ZN99999999999999999999a", "_ZN99999999999999999999a"}));
+                         ::testing::Values(example{"", ""}, example{"main", "main"}, example{"_Z", "_Z"},
+                                           example{"_R", "_R"}, example{"_ZN", "_ZN"},
+                                           example{"_Znonsense", "_Znonsense"}, example{"_RNvC", "_RNvC"},
+                                           example{"i", "i"},
+                                           example{"_ZN99999999999999999999a", "_ZN99999999999999999999a"}));
 
 // Names that rustc 1.95 wrote; what they read as was checked against c++filt of binutils 2.40.
 INSTANTIATE_TEST_SUITE_P(
     rust_legacy, demangled,
-    testing::Values(example{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
-                    example{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.123", "core::fmt::Write::write_fmt"},
-                    example{
-                        "_ZN60_$LT$r..Ci$LT$T$GT$$u20$as$u20$r..Shape$GT$4area17h5c2d5a8b8e1f7a60E",
-                        "_ZN60_$LT$r..Ci$LT$T$GT$$u20$as$u20$r..Shape$GT$4area17h5c2d5a8b8e1f7a60E"},  // a wrong length
-                    example{"_ZN43_$LT$r..Ci$LT$T$GT$$u20$as$u20$r..Shape$GT$4area17h5c2d5a8b8e1f7a60E",
-                            "<r::Ci<T> as r::Shape>::area"},
-                    example{"_ZN1r4main28_$u7b$$u7b$closure$u7d$$u7d$17h5c2d5a8b8e1f7a60E", "r::main::{{closure}}"},
-                    example{"_ZN12a$RF$$C$b$BP$17h5c2d5a8b8e1f7a60E", "_ZN12a$RF$$C$b$BP$17h5c2d5a8b8e1f7a60E"},
-                    example{"_ZN13a$RF$$C$b$BP$17h5c2d5a8b8e1f7a60E", "a&,b*"}));
+    ::testing::Values(
+        example{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+        example{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.123", "core::fmt::Write::write_fmt"},
+        example{"_ZN60_$LT$r..Ci$LT$T$GT$$u20$as$u20$r..Shape$GT$4area17h5c2d5a8b8e1f7a60E",
+                "_ZN60_$LT$r..Ci$LT$T$GT$$u20$as$u20$r..Shape$GT$4area17h5c2d5a8b8e1f7a60E"},  // a wrong length
+        example{"_ZN43_$LT$r..Ci$LT$T$GT$$u20$as$u20$r..Shape$GT$4area17h5c2d5a8b8e1f7a60E",
+                "<r::Ci<T> as r::Shape>::area"},
+        example{"_ZN1r4main28_$u7b$$u7b$closure$u7d$$u7d$17h5c2d5a8b8e1f7a60E", "r::main::{{closure}}"},
+        example{"_ZN12a$RF$$C$b$BP$17h5c2d5a8b8e1f7a60E", "_ZN12a$RF$$C$b$BP$17h5c2d5a8b8e1f7a60E"},
+        example{"_ZN13a$RF$$C$b$BP$17h5c2d5a8b8e1f7a60E", "a&,b*"}));
 
 INSTANTIATE_TEST_SUITE_P(
     rust_v0, demangled,
-    testing::Values(
+    ::testing::Values(
         example{"_RINvCs6GmmlP4bgsG_1r3cstKb1_Kc71_Kln7_EB2_", "r::cst::<true, 'q', -7>"},
         example{"_RINvCs6GmmlP4bgsG_1r5applyNCNvB2_4mains0_0EB2_", "r::apply::<r::main::{closure#2}>"},
         example{"_RINvMNtNtCsgEmfK2I1SDS_4core3fmt2rtNtB3_8Argument11new_displaydECs6GmmlP4bgsG_1r",

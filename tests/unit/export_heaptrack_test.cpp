@@ -224,7 +224,7 @@ TEST(export_heaptrack, one_block_that_was_the_peak) {
 RC_GTEST_PROP(export_heaptrack, sums_are_those_of_the_profile,
               (const std::vector<std::tuple<std::uint8_t, std::uint8_t, bool>>& steps)) {
   expect_same(simulate(steps));
-  RC_ASSERT(!testing::Test::HasFailure());
+  RC_ASSERT(!::testing::Test::HasFailure());
 }
 
 TEST(export_heaptrack, above_the_limit_only_what_passes_is_left_out) {

@@ -10,8 +10,8 @@
 namespace heapledger::leaks {
 namespace {
 
-using testing::memory_file;
-using testing::segment_builder;
+using heapledger::testing::memory_file;
+using heapledger::testing::segment_builder;
 
 std::string mapping_text(std::string_view range, std::string_view rights, std::uint64_t inode, std::string_view name,
                          std::string_view sizes, std::string_view flags = "rd wr mr mw me ac sd") {

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "full_profile.hpp"
@@ -20,12 +19,6 @@ namespace {
 
 const std::string source = HEAPLEDGER_SOURCE_DIR;
 const std::string golden = source + "/tests/unit/data/profile_v1";
-
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 // Runs protoc with the schema; `mode` is --decode or --encode.
 std::string protoc(const std::string& mode, const std::string& input) {

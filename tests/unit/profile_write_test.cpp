@@ -26,12 +26,6 @@ void put(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 std::string refusal(const std::string& path, bool overwrite) {
   try {
     write_profile(full_profile(), path, overwrite);
@@ -41,7 +35,7 @@ std::string refusal(const std::string& path, bool overwrite) {
   return "written";
 }
 
-class profile_write : public testing::Test {
+class profile_write : public ::testing::Test {
  protected:
   temporary_folder folder_;
   std::string path_ = folder_ / "a.hlp";
@@ -176,7 +170,7 @@ TEST_F(profile_write, without_room_the_old_file_stays_and_no_piece_is_left) {
     std::cerr << said;
     _exit(7);
   };
-  EXPECT_EXIT(write_with_limit(), testing::ExitedWithCode(7), "cannot be written .File too large.; raise the limit");
+  EXPECT_EXIT(write_with_limit(), ::testing::ExitedWithCode(7), "cannot be written .File too large.; raise the limit");
   EXPECT_EQ(contents(path_), "precious");
   EXPECT_EQ(folder_.names(), names{"a.hlp"});
 }

@@ -44,7 +44,7 @@ struct tiny_elf {
   std::string bytes() const { return {reinterpret_cast<const char*>(this), sizeof(*this)}; }
 };
 
-class program_check_test : public testing::Test {
+class program_check_test : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = (fs::temp_directory_path() / "heapledger_check_XXXXXX").string();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "report_sample.hpp"
+#include "temporary_folder.hpp"
 #include "tool/report/loss_words.hpp"
 #include "tool/report/printable.hpp"
 #include "tool/report/text.hpp"
@@ -38,9 +39,7 @@ void expect_golden(const std::string& name, const std::string& text) {
     std::ofstream(path, std::ios::binary) << text;
     return;
   }
-  std::ostringstream wanted;
-  wanted << std::ifstream(path, std::ios::binary).rdbuf();
-  EXPECT_EQ(text, wanted.str()) << path;
+  EXPECT_EQ(text, contents(path)) << path;
 }
 
 // A program that came to its end: everything freed but one block, one thread, no losses.

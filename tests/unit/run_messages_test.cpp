@@ -23,9 +23,9 @@ std::vector<written_profile> profiles(int count, const std::string& program) {
 }
 
 std::string said_of(std::vector<written_profile> written) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   say_written(std::move(written));
-  return testing::internal::GetCapturedStderr();
+  return ::testing::internal::GetCapturedStderr();
 }
 
 TEST(run_messages, one_profile_is_one_line) {
@@ -85,9 +85,9 @@ TEST(run_messages, the_largest_profile_that_lost_stacks_is_named_and_what_to_do)
   all[0].lost_stacks = all[1].lost_stacks = "54 % of the bytes at the peak have no stack, because of x";
   all[1].lacked_room = true;
   const auto said = [&] {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     say_lost_stacks(all, "/dev/shm/heapledger-0-1-x");
-    return testing::internal::GetCapturedStderr();
+    return ::testing::internal::GetCapturedStderr();
   };
   EXPECT_EQ(
       said(),
@@ -103,9 +103,9 @@ TEST(run_messages, the_largest_profile_that_lost_stacks_is_named_and_what_to_do)
 
 TEST(run_messages, programs_that_are_not_counted_are_said_where_only_matches) {
   const auto said = [](const std::vector<std::string>& only) {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     say_uncounted({{.path = "/opt/busybox", .reason = "static", .times = 1}}, only);
-    return testing::internal::GetCapturedStderr();
+    return ::testing::internal::GetCapturedStderr();
   };
   for (const char* glob : {"busybox", "busy*", "*box", "b?syb*x", "*"}) EXPECT_NE(said({"x", glob}), "") << glob;
   for (const char* glob : {"busy", "busybox?", "*y", "", "[b]usybox"}) EXPECT_EQ(said({"x", glob}), "") << glob;
@@ -122,9 +122,9 @@ TEST(run_messages, what_to_type_next_can_be_typed) {
 
 TEST(run_messages, silent_processes_are_one_line) {
   const auto said = [](const std::vector<collect::silent_process>& processes) {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     say_silent(processes);
-    return testing::internal::GetCapturedStderr();
+    return ::testing::internal::GetCapturedStderr();
   };
   EXPECT_EQ(said({}), "");
   EXPECT_EQ(said({{7, "d"}}),

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class symbolize_files : public testing::Test {
+class symbolize_files : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!has_fixture("gcc")) GTEST_SKIP() << "no compiler for the fixtures";

@@ -24,7 +24,7 @@ void write(const std::string& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-class hostile_file : public testing::TestWithParam<const char*> {
+class hostile_file : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (!has_fixture(GetParam())) GTEST_SKIP() << "no compiler for this fixture";
@@ -78,7 +78,8 @@ TEST_P(hostile_file, bits_flipped_in_the_headers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(symbolize, hostile_file,
-                         testing::Values("gcc", "gcc_dwarf4", "gcc_compressed", "clang_dwarf5", "gcc_no_debug", "mini"),
+                         ::testing::Values("gcc", "gcc_dwarf4", "gcc_compressed", "clang_dwarf5", "gcc_no_debug",
+                                           "mini"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 // Twenty thousand units share one list of ranges, at addresses that no code has.

@@ -39,7 +39,7 @@ TEST(cut_off_guard, pages_that_are_gone_read_as_zeros) {
   ::close(file);
 }
 
-class symbolize_meanwhile : public testing::TestWithParam<const char*> {
+class symbolize_meanwhile : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (!has_fixture(GetParam())) GTEST_SKIP() << "no compiler for this fixture";
@@ -118,7 +118,7 @@ TEST_P(symbolize_meanwhile, cut_off_between_opening_and_asking) {
   EXPECT_FALSE(content.is_as_it_was());
 }
 
-INSTANTIATE_TEST_SUITE_P(symbolize, symbolize_meanwhile, testing::Values("gcc", "gcc_dwarf4", "clang_dwarf5"),
+INSTANTIATE_TEST_SUITE_P(symbolize, symbolize_meanwhile, ::testing::Values("gcc", "gcc_dwarf4", "clang_dwarf5"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

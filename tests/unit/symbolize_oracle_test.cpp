@@ -102,7 +102,7 @@ void PrintTo(const variant& value, std::ostream* out) {
   *out << value.name;
 }
 
-class every_address : public testing::TestWithParam<variant> {};
+class every_address : public ::testing::TestWithParam<variant> {};
 
 TEST_P(every_address, is_what_the_oracle_says) {
   const auto [name, asked, has_lines] = GetParam();
@@ -121,17 +121,17 @@ TEST_P(every_address, is_what_the_oracle_says) {
 }
 
 INSTANTIATE_TEST_SUITE_P(symbolize, every_address,
-                         testing::Values(variant{"gcc", "gcc"}, variant{"gcc_o0", "gcc_o0"},
-                                         variant{"gcc_o3", "gcc_o3"}, variant{"gcc_dwarf4", "gcc_dwarf4"},
-                                         variant{"gcc_compressed", "gcc_compressed"},
-                                         variant{"gcc_sections", "gcc_sections"}, variant{"gcc_lto", "gcc_lto"},
-                                         variant{"gcc_fixed", "gcc_fixed"}, variant{"clang_dwarf4", "clang_dwarf4"},
-                                         variant{"clang_dwarf5", "clang_dwarf5"},
-                                         variant{"gcc_no_debug", "gcc_no_debug", false},
-                                         // llvm-symbolizer 14 loses inlined functions of .dwo files, reads no file of
-                                         // dwz, and without a symbol table has no names of local functions.
-                                         variant{"gcc_split", "gcc"}, variant{"dwz_first", "gcc"},
-                                         variant{"separate", "gcc"}, variant{"linked", "gcc"}),
+                         ::testing::Values(variant{"gcc", "gcc"}, variant{"gcc_o0", "gcc_o0"},
+                                           variant{"gcc_o3", "gcc_o3"}, variant{"gcc_dwarf4", "gcc_dwarf4"},
+                                           variant{"gcc_compressed", "gcc_compressed"},
+                                           variant{"gcc_sections", "gcc_sections"}, variant{"gcc_lto", "gcc_lto"},
+                                           variant{"gcc_fixed", "gcc_fixed"}, variant{"clang_dwarf4", "clang_dwarf4"},
+                                           variant{"clang_dwarf5", "clang_dwarf5"},
+                                           variant{"gcc_no_debug", "gcc_no_debug", false},
+                                           // llvm-symbolizer 14 loses inlined functions of .dwo files, reads no file of
+                                           // dwz, and without a symbol table has no names of local functions.
+                                           variant{"gcc_split", "gcc"}, variant{"dwz_first", "gcc"},
+                                           variant{"separate", "gcc"}, variant{"linked", "gcc"}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(symbolize_oracle, libc_with_its_debug_file) {

@@ -13,7 +13,7 @@
 namespace heapledger::test {
 namespace {
 
-class symbolize_profile : public testing::Test {
+class symbolize_profile : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!has_fixture("gcc")) GTEST_SKIP() << "no compiler for the fixtures";

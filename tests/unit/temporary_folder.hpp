@@ -1,10 +1,12 @@
-// An empty folder of a test's own, gone with everything in it when the test is.
+// An empty folder of a test's own, gone with everything in it when the test is, and what is in a file.
 #pragma once
 
 #include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -37,5 +39,11 @@ class temporary_folder {
  private:
   std::filesystem::path path_;
 };
+
+inline std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
 
 }  // namespace heapledger

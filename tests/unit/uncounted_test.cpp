@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "collected.hpp"
 #include "segment_builder.hpp"
 #include "temporary_folder.hpp"
 #include "tool/cli/run_finish.hpp"
@@ -27,9 +28,8 @@ void add(segment_builder& to, std::size_t entry, uncounted_reason reason, std::s
   path.copy(program.path, sizeof program.path);
 }
 
-std::vector<uncounted_info> collected(segment_builder& builder) {
-  const memory_file file(builder.bytes());
-  return collect::collect_segment(file.path()).uncounted;
+std::vector<uncounted_info> uncounted_of(segment_builder& builder) {
+  return testing::collected(builder).uncounted;
 }
 
 TEST(uncounted, stands_once_for_each_program_and_reason) {
@@ -38,7 +38,7 @@ TEST(uncounted, stands_once_for_each_program_and_reason) {
   add(builder, 1, uncounted_reason::privileged, "tool", 1);
   add(builder, 2, uncounted_reason::static_program, "tool", 3);
   builder.header.uncounted_others = 7;
-  EXPECT_EQ(collected(builder),
+  EXPECT_EQ(uncounted_of(builder),
             (std::vector<uncounted_info>{{"tool", "static", 5}, {"tool", "privileged", 1}, {"", "", 7}}));
 }
 
@@ -52,7 +52,7 @@ TEST(uncounted, what_cannot_be_is_left_out) {
   builder.header.uncounted[4].ready = 0;
   const std::string unended(sizeof builder.header.uncounted[5].path, 'f');
   add(builder, 5, uncounted_reason::other_libc, unended, 1);
-  EXPECT_EQ(collected(builder), (std::vector<uncounted_info>{{unended, "other-libc", 1}}));
+  EXPECT_EQ(uncounted_of(builder), (std::vector<uncounted_info>{{unended, "other-libc", 1}}));
 }
 
 TEST(uncounted, in_words) {

@@ -12,9 +12,9 @@ namespace {
 // Deep enough for every shown frame of a stack in recursion, small enough for a stack of millions of frames.
 constexpr std::size_t frames_read_per_stack = 100'000;
 
-class tree_builder {
+class caller_tree_builder {
  public:
-  tree_builder(const profile& p, const caller_options& options) : profile_(p), options_(options) {}
+  caller_tree_builder(const profile& p, const caller_options& options) : profile_(p), options_(options) {}
 
   void add(std::span<const frame_ref> frames, const counters& count) {
     keys_.clear();
@@ -126,7 +126,7 @@ class callers_builder {
   machinery& machinery_;
   bool fold_;
   bool is_first_ = true;
-  tree_builder tree_;
+  caller_tree_builder tree_;
   std::vector<frame_ref> left_out_, kept_;
 };
 

@@ -21,9 +21,9 @@
 namespace heapledger::analyse {
 namespace {
 
-class tree_builder {
+class function_tree_builder {
  public:
-  explicit tree_builder(const profile& p)
+  explicit function_tree_builder(const profile& p)
       : p_(p),
         machinery_(p),
         lines_of_location_(p.locations.size()),
@@ -179,7 +179,7 @@ class tree_builder {
 }  // namespace
 
 function_tree build_function_tree(const profile& p) {
-  return tree_builder(p).build();
+  return function_tree_builder(p).build();
 }
 
 }  // namespace heapledger::analyse

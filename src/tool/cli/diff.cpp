@@ -2,12 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <stdexcept>
-#include <string_view>
 
+#include "tool/cli/answer.hpp"
 #include "tool/cli/commands.hpp"
 #include "tool/cli/load.hpp"
 #include "tool/diff/compare.hpp"
@@ -16,12 +13,6 @@
 
 namespace heapledger::cli {
 namespace {
-
-void print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-    throw std::runtime_error(fmt::format("cannot write the comparison: {}", std::strerror(errno)));
-  }
-}
 
 std::vector<report::gate_result> judge(const diff::comparison& compared, const diff_options& options,
                                        analyse::measure by) {
@@ -54,14 +45,12 @@ int diff_profiles(const diff_options& options) {
   const auto by = asked.value_or(usual_measure(before.process, after.process));
   const auto gates = judge(compared, options, asked.value_or(analyse::measure::peak));
   if (options.json) {
-    report::write_diff_json(compared, gates, {by, options.top}, print);
+    report::write_diff_json(compared, gates, {by, options.top}, print_answer);
   } else {
-    print(report::diff_text(compared, gates,
-                            {by, options.top, report::style_for(STDOUT_FILENO), options.old_file, options.new_file}));
+    print_answer(report::diff_text(
+        compared, gates, {by, options.top, report::style_for(STDOUT_FILENO), options.old_file, options.new_file}));
   }
-  if (std::fflush(stdout) != 0) {
-    throw std::runtime_error(fmt::format("cannot write the comparison: {}", std::strerror(errno)));
-  }
+  finish_answer();
   const bool worse = std::any_of(gates.begin(), gates.end(), [](const auto& result) { return result.worse; });
   for (const auto& result : gates) {
     if (result.worse) fmt::print(stderr, "heapledger: worse: {}\n", report::gate_text(result));

@@ -4,16 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <map>
 #include <optional>
-#include <stdexcept>
-#include <string_view>
 
+#include "tool/cli/answer.hpp"
 #include "tool/cli/commands.hpp"
 #include "tool/cli/leak_findings.hpp"
 #include "tool/cli/load.hpp"
@@ -37,11 +33,6 @@ constexpr std::uint64_t ns_per_s = 1'000'000'000;
 volatile std::sig_atomic_t is_interrupted = 0;
 volatile std::sig_atomic_t is_asked = 0;
 
-void print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw std::runtime_error(fmt::format("cannot write the report: {}", std::strerror(errno)));
-}
-
 int exit_status(const leaks_options& options, const shown_leaks& shown) {
   return shown.leaks != 0 ? options.watch.error_exitcode : 0;
 }
@@ -59,9 +50,11 @@ std::vector<leak_entry> cut(const std::vector<leak_entry>& entries, std::size_t 
 shown_leaks show(const profile& p, const leaks_options& options, const std::vector<leaks::suppressions>& known,
                  const std::string& file) {
   auto shown = without_suppressed(p, known);
-  print(options.json ? report::leaks_json(p, cut(shown.entries, options.top), shown.suppressed)
-                     : report::leaks_text(p, shown.entries,
-                                          {options.top, shown.suppressed, report::style_for(STDOUT_FILENO), file}));
+  print_answer(options.json
+                   ? report::leaks_json(p, cut(shown.entries, options.top), shown.suppressed)
+                   : report::leaks_text(p, shown.entries,
+                                        {options.top, shown.suppressed, report::style_for(STDOUT_FILENO), file}));
+  finish_answer();
   return shown;
 }
 
@@ -170,7 +163,8 @@ int watch_process(const leaks_options& options) {
       if (now_ns >= report_ns) report_ns = after(report_s);
       if (options.watch.may_stop) leaks::ask_witness(watch);
       show(profile_of(watch, options.watch.hunt, options.debug), options, known, {});
-      print("\n");
+      print_answer("\n");
+      finish_answer();
     }
     if (process.ends_until(std::min({watch.due_ns(), report_ns, end_ns}))) is_alive = false;
   }

@@ -7,12 +7,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <stdexcept>
 #include <string_view>
 #include <thread>
 
+#include "tool/cli/answer.hpp"
 #include "tool/cli/commands.hpp"
 #include "tool/cli/load.hpp"
 #include "tool/cli/run_messages.hpp"
@@ -67,11 +66,6 @@ std::unique_ptr<live::source> open_source(const top_options& options, live::symb
   return live::show_profile(std::move(loaded));
 }
 
-void print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw std::runtime_error(fmt::format("cannot write: {}", std::strerror(errno)));
-}
-
 // Until the interval is over or the program has ended.
 void pause_for(std::uint32_t interval_ms, pid_t pid) {
   const auto pidfd = collect::open_pidfd(pid);
@@ -98,8 +92,9 @@ int print_samples(const top_options& options, live::source& source, live::symbol
       names.wait();
     }
     const auto& described = stacks ? source.describe(plain.what, rows) : nothing;
-    print(options.json ? live::as_json(sample, source.process(), rows, described, plain)
-                       : live::as_text(sample, source.process(), rows, described, plain));
+    print_answer(options.json ? live::as_json(sample, source.process(), rows, described, plain)
+                              : live::as_text(sample, source.process(), rows, described, plain));
+    finish_answer();
     if (sample.state != live::watched::running || taken == options.count) return 0;
     due = std::max(due + interval, std::chrono::steady_clock::now());
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - std::chrono::steady_clock::now());

@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::size_t stat_limit = 4096;
 constexpr std::size_t status_limit = 16384;
-constexpr std::size_t maps_limit = std::size_t{64} << 20;
 
 // The first version of the structure in linux/pidfd.h, which every later kernel takes.
 struct pidfd_info {

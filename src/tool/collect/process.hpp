@@ -67,6 +67,7 @@ pid_t thread_with_memory(pid_t pid);
 bool has_no_threads_left(pid_t pid);
 // A file of /proc/PID that tells of memory: maps, smaps, cmdline and the like. At most `limit` bytes.
 std::string read_memory_file(pid_t pid, const char* name, std::size_t limit);
+inline constexpr std::size_t maps_limit = std::size_t{64} << 20;
 
 // Those that have not been waited for; empty where there is no such process.
 std::set<pid_t> threads_of(pid_t pid);

@@ -21,8 +21,6 @@
 namespace heapledger::collect {
 namespace {
 
-constexpr std::size_t maps_limit = std::size_t{64} << 20;
-
 // The kernel writes a line feed in a name as \012, and nothing else so.
 std::string unescaped(std::string_view name) {
   std::string result(name);

@@ -14,8 +14,6 @@
 namespace heapledger::collect {
 namespace {
 
-constexpr std::size_t maps_limit = std::size_t{64} << 20;
-
 pid_t pid_of(std::string_view name) {
   pid_t pid = 0;
   const auto result = std::from_chars(name.data(), name.data() + name.size(), pid);

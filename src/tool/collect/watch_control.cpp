@@ -10,12 +10,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "tool/collect/watch_wish.hpp"
 #include "tool/profile/error.hpp"
 
 namespace heapledger::collect {
 namespace {
 
-constexpr std::size_t request_offset = offsetof(wire::segment_header, watch_asked);
 constexpr std::size_t answer_offset = offsetof(wire::segment_header, watch);
 constexpr std::uint32_t marks_step = 1024;
 

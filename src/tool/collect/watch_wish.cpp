@@ -14,8 +14,6 @@
 namespace heapledger::collect {
 namespace {
 
-constexpr std::size_t request_offset = offsetof(wire::segment_header, watch_asked);
-
 void write_word(const segment_file& segment, std::size_t offset_in_request, std::uint32_t value) {
   // The very file that is open, whatever has its name by now.
   const unique_fd fd(::open(fmt::format("/proc/self/fd/{}", segment.fd()).c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));

@@ -2,11 +2,14 @@
 // count the wish up in the segment, and whoever watches the process sees it, does it, and says so.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tool/collect/segment_copy.hpp"
 
 namespace heapledger::collect {
+
+inline constexpr std::size_t request_offset = offsetof(wire::segment_header, watch_asked);
 
 struct watch_wish {
   std::uint32_t wish = 0;  // 0: nobody ever wished

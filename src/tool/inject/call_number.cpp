@@ -9,7 +9,7 @@ namespace {
 
 using code = std::span<const std::uint8_t>;
 
-constexpr std::size_t syscall_bytes = 2, load_bytes = 5, move_bytes = 3, call_bytes = 5;
+constexpr std::size_t load_bytes = 5, move_bytes = 3, call_bytes = 5;
 constexpr std::uint8_t to_rax = 0x44, to_rsi = 0x74;  // of mov N(%rsp), REGISTER
 constexpr std::uint64_t longest_wrapper = 128;
 

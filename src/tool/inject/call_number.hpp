@@ -11,6 +11,8 @@
 
 namespace heapledger::inject {
 
+inline constexpr std::size_t syscall_bytes = 2;  // of the instruction
+
 // All or nothing, as read_memory().
 using memory_reader = std::function<bool(std::uint64_t address, void* to, std::size_t bytes)>;
 

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <optional>
 
+#include "tool/inject/call_number.hpp"
 #include "tool/inject/memory.hpp"
 
 namespace heapledger::inject {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::uint64_t restart_no_handler = static_cast<std::uint64_t>(-514);  // -ERESTARTNOHAND, the kernel's own
 
-constexpr std::uint64_t syscall_bytes = 2;
 constexpr std::array began_again_by_kernel = {SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_futex};
 
 constexpr std::array ended_by_a_stop = {

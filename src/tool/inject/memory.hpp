@@ -9,6 +9,8 @@
 
 namespace heapledger::inject {
 
+inline constexpr std::uint64_t page_bytes = 4096;
+
 // All or nothing.
 bool read_memory(pid_t pid, std::uint64_t address, void* to, std::size_t bytes);
 bool write_memory(pid_t pid, std::uint64_t address, const void* from, std::size_t bytes);

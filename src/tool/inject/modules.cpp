@@ -15,7 +15,6 @@
 namespace heapledger::inject {
 namespace {
 
-constexpr std::size_t maps_limit = std::size_t{64} << 20;
 constexpr std::size_t most_modules = 20'000;
 
 // The first page tells: it has the ELF header, the segments, and mostly the build-id.
@@ -42,7 +41,7 @@ collect::unique_fd open_regular(const std::string& path) {
 }  // namespace
 
 std::vector<module> read_modules(pid_t pid) {
-  const auto maps = collect::read_memory_file(pid, "maps", maps_limit);
+  const auto maps = collect::read_memory_file(pid, "maps", collect::maps_limit);
   std::vector<module> found;
   std::vector<bool> has_code;
   collect::for_each_mapping(maps, [&](const collect::mapping& map, std::string_view) {

@@ -20,7 +20,6 @@ namespace heapledger::inject {
 namespace {
 
 constexpr std::uint64_t stack_bytes = 1 << 20;
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t longest_call_ns = 20'000'000'000;
 constexpr std::uint64_t direction_trap_and_others = 0x400 | 0x100 | 0x10000 | 0x40000;  // DF, TF, RF, AC
 

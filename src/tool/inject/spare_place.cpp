@@ -12,7 +12,6 @@
 namespace heapledger::inject {
 namespace {
 
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::size_t most_segments = 64;
 
 std::uint64_t rounded_up(std::uint64_t address, std::uint64_t to) {

@@ -8,7 +8,6 @@ namespace heapledger::inject {
 namespace {
 
 constexpr std::size_t deepest = 200'000;
-constexpr std::uint64_t page_bytes = 4096;
 
 struct walk_result {
   std::vector<walked_frame> frames;

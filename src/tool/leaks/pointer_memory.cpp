@@ -6,7 +6,7 @@
 namespace heapledger::leaks {
 namespace {
 
-constexpr std::size_t maps_limit = std::size_t{256} << 20;
+constexpr std::size_t smaps_limit = std::size_t{256} << 20;
 
 std::uint64_t sum_of(std::string_view details, std::initializer_list<std::string_view> keys) {
   std::uint64_t sum = 0;
@@ -77,10 +77,10 @@ memory_parts sort_pointer_memory(std::string_view smaps, const address_range& sl
 }
 
 memory_parts pointer_memory_of(pid_t pid, const address_range& slots, const collect::segment_file* segment) {
-  const auto smaps = collect::read_memory_file(pid, "smaps", maps_limit);
+  const auto smaps = collect::read_memory_file(pid, "smaps", smaps_limit);
   auto parts = sort_pointer_memory(smaps, slots, segment);
   if (smaps.empty()) parts.obstacle = "its memory cannot be read";
-  if (smaps.size() >= maps_limit) parts.obstacle = "it has more mappings than can be read";
+  if (smaps.size() >= smaps_limit) parts.obstacle = "it has more mappings than can be read";
   return parts;
 }
 

@@ -28,13 +28,9 @@ int write_all(int fd, std::string_view bytes, int signal) {
   return 0;
 }
 
-std::string folder_of(const std::string& path) {
-  return path.substr(0, path.rfind('/') + 1);
-}
-
 std::string temporary_name(const std::string& path, unsigned attempt) {
   static std::atomic<unsigned> serial{0};
-  return fmt::format("{}.heapledger-{}-{}-{}.tmp", folder_of(path), getpid(), serial++, attempt);
+  return fmt::format("{}.heapledger-{}-{}-{}.tmp", folder_prefix(path), getpid(), serial++, attempt);
 }
 
 std::string descriptor_path(int fd) {
@@ -44,7 +40,7 @@ std::string descriptor_path(int fd) {
 // A file without a name leaves nothing behind, whatever ends the tool. -1 where the file system has none, or /proc is
 // not there to name it.
 int open_nameless(const std::string& path) {
-  const std::string folder = folder_of(path);
+  const std::string folder = folder_prefix(path);
   const int fd = open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   if (fd < 0 || access(descriptor_path(fd).c_str(), F_OK) == 0) return fd;
   close(fd);

@@ -44,12 +44,8 @@ class held_name {
   int fd_;
 };
 
-std::string folder_of(const std::string& path) {
-  return path.substr(0, path.rfind('/') + 1);
-}
-
 bool is_planted(const std::string& path, const struct stat& found) {
-  const std::string folder = folder_of(path);
+  const std::string folder = folder_prefix(path);
   struct stat around {};
   if (stat(folder.empty() ? "." : folder.c_str(), &around) != 0) return false;
   return (around.st_mode & S_IWOTH) != 0 && found.st_uid != geteuid() && found.st_uid != around.st_uid;
@@ -61,6 +57,10 @@ target_kind kind_of(const struct stat& found) {
 }
 
 }  // namespace
+
+std::string folder_prefix(const std::string& path) {
+  return path.substr(0, path.rfind('/') + 1);
+}
 
 void throw_cannot_write(const std::string& path, int error) {
   const char* advice = "choose another place with -o";
@@ -90,7 +90,7 @@ output_target find_output(const std::string& path) {
     }
     const std::string target = name.link();
     if (target.empty()) throw_cannot_write(path, ENOENT);
-    at = target.front() == '/' ? target : folder_of(at) + target;
+    at = target.front() == '/' ? target : folder_prefix(at) + target;
   }
   throw_cannot_write(path, ELOOP);
 }

@@ -19,6 +19,9 @@ output_target find_output(const std::string& path);
 // Whether both lead to one regular file, by whatever names and links.
 bool is_same_file(const std::string& path, const std::string& other);
 
+// The part of a path up to its last '/', which is none in the working directory.
+std::string folder_prefix(const std::string& path);
+
 // For writing, never a regular file: one that took the device's place meanwhile is left alone.
 int open_device(const std::string& path);
 

@@ -14,8 +14,6 @@ namespace {
 
 using analyse::measure;
 
-constexpr std::size_t piece_bytes = 256 * 1024;
-
 class diff_writer {
  public:
   diff_writer(const diff::comparison& compared, const json_options& options, const json_sink& sink)
@@ -39,7 +37,7 @@ class diff_writer {
   template <class... Arguments>
   void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
-    if (out_.size() >= piece_bytes) {
+    if (out_.size() >= json_piece_bytes) {
       sink_(out_);
       out_.clear();
     }

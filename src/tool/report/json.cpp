@@ -21,8 +21,6 @@
 namespace heapledger::report {
 namespace {
 
-constexpr std::size_t piece_bytes = 256 * 1024;
-
 class json_writer {
  public:
   json_writer(const profile& p, const json_options& options, const json_sink& sink)
@@ -59,7 +57,7 @@ class json_writer {
   template <class... Arguments>
   void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
-    if (out_.size() >= piece_bytes) flush();
+    if (out_.size() >= json_piece_bytes) flush();
   }
 
   void flush() {

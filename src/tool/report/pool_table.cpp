@@ -15,9 +15,9 @@
 namespace heapledger::report {
 namespace {
 
-constexpr std::size_t rows_shown = 20;
+constexpr std::size_t pool_rows_shown = 20;
 constexpr std::size_t stacks_shown = 3;
-constexpr std::size_t name_width = 24;
+constexpr std::size_t pool_name_width = 24;
 
 std::string name_of(const pool_info& pool) {
   return pool.name.empty() ? "(no name)" : terminal_text(pool.name);
@@ -70,9 +70,9 @@ void write_pools(page& page, const profile& p) {
   for (const auto& pool : p.pools) rows.push_back(&pool);
   std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->peak_page_bytes > b->peak_page_bytes; });
   const std::size_t count = rows.size();
-  if (count > rows_shown) rows.resize(rows_shown);
+  if (count > pool_rows_shown) rows.resize(pool_rows_shown);
   page.heading("Pools");
-  grid table({{"", name_width, cell::name},
+  grid table({{"", pool_name_width, cell::name},
               {"pools", 15},
               {"chunk", 11},
               {"in use", 13},

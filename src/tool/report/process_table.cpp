@@ -13,7 +13,7 @@
 namespace heapledger::report {
 namespace {
 
-constexpr std::size_t rows_shown = 20;
+constexpr std::size_t process_rows_shown = 20;
 
 std::string short_ending(const process_info& process) {
   switch (process.ended) {
@@ -61,7 +61,7 @@ std::string process_table(std::vector<process_row> rows, const process_table_opt
   page page(out, options.style);
   write_head(page, rows);
   page.blank();
-  const std::size_t most = options.top == 0 ? rows_shown : options.top;
+  const std::size_t most = options.top == 0 ? process_rows_shown : options.top;
   const bool any_mapped = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.mapped_bytes != 0; });
   std::vector<grid_column> columns = {{"program", 34, cell::name}, {"pid", 9}, {"peak", 12}};
   if (any_mapped) columns.push_back({"mapped", 12});

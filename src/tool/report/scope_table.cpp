@@ -14,10 +14,10 @@
 namespace heapledger::report {
 namespace {
 
-constexpr std::size_t rows_shown = 20;
+constexpr std::size_t scope_rows_shown = 20;
 constexpr std::size_t rows_refused = 5;
 constexpr std::size_t freers_shown = 10;
-constexpr std::size_t name_width = 32;
+constexpr std::size_t scope_name_width = 32;
 constexpr std::size_t path_width = 26;
 
 std::string name_of(const analyse::scope_row& row) {
@@ -81,8 +81,8 @@ counters keep_what_matters(std::vector<analyse::scope_row>& rows) {
     for (std::size_t i = 0; i < order.size() && shown < most && value(rows[order[i]]) > 0; ++i) keep(order[i]);
   };
   keep_largest(rows_refused, [](const auto& row) { return row.info ? row.info->refusals + row.info->overdrafts : 0; });
-  keep_largest(rows_shown / 2, [](const auto& row) { return row.all.live_bytes(); });
-  keep_largest(rows_shown, [](const auto& row) { return row.all.allocated_bytes; });
+  keep_largest(scope_rows_shown / 2, [](const auto& row) { return row.all.live_bytes(); });
+  keep_largest(scope_rows_shown, [](const auto& row) { return row.all.allocated_bytes; });
   counters rest;
   std::size_t at = 0;
   std::erase_if(rows, [&](const auto& row) {
@@ -134,10 +134,14 @@ void write_scopes(page& page, const profile& p) {
   if (rows.empty()) return;
   const std::size_t count = rows.size();
   counters rest;
-  if (count > rows_shown) rest = keep_what_matters(rows);
+  if (count > scope_rows_shown) rest = keep_what_matters(rows);
   page.heading("Scopes");
-  grid table(
-      {{"", name_width, cell::name}, {"live", 12}, {"highest", 12}, {"allocated", 14}, {"in", 12}, {"scopes", 11}});
+  grid table({{"", scope_name_width, cell::name},
+              {"live", 12},
+              {"highest", 12},
+              {"allocated", 14},
+              {"in", 12},
+              {"scopes", 11}});
   for (const auto& row : rows) {
     const bool known = row.info != nullptr;
     table.add({name_of(row), bytes_text(row.all.live_bytes()), known ? bytes_text(row.info->peak_bytes) : "",

@@ -7,7 +7,7 @@
 namespace heapledger::symbols {
 namespace {
 
-constexpr int depth_limit = 512;
+constexpr int entry_depth_limit = 512;
 constexpr std::size_t range_budget = 10'000'000;  // of one unit: hostile entries may share one huge list
 
 class walker {
@@ -17,7 +17,7 @@ class walker {
 
   void children(Dwarf_Die& entry, std::uint32_t parent, int depth) {
     Dwarf_Die child;
-    if (depth > depth_limit || dwarf_child(&entry, &child) != 0) return;
+    if (depth > entry_depth_limit || dwarf_child(&entry, &child) != 0) return;
     for (;;) {
       // Entries are met in the order of the file. A sibling reference that leads backwards would never end.
       if (child.addr <= last_) return;
@@ -107,7 +107,7 @@ std::vector<Dwarf_Die> enclosing_entries(Dwarf_Die die) {
   std::vector<Dwarf_Die> path;
   Dwarf_Die entry;
   if (dwarf_diecu(&die, &entry, nullptr, nullptr) == nullptr) return path;
-  for (int depth = 0; depth < depth_limit; ++depth) {
+  for (int depth = 0; depth < entry_depth_limit; ++depth) {
     path.push_back(entry);
     Dwarf_Die child;
     if (dwarf_child(&entry, &child) != 0) return {};

@@ -8,7 +8,7 @@
 namespace heapledger::symbols {
 namespace {
 
-constexpr int depth_limit = 256;
+constexpr int part_depth_limit = 256;
 
 char at(std::string_view name, std::size_t position) {
   return position < name.size() ? name[position] : '\0';
@@ -19,7 +19,7 @@ class extent {
   explicit extent(std::string_view name) : name_(name) {}
 
   std::size_t type(std::size_t from, int depth) const {
-    if (depth > depth_limit) return no_end;
+    if (depth > part_depth_limit) return no_end;
     const char c = at(name_, from);
     const char next = at(name_, from + 1);
     if (c == 'P' || c == 'R' || c == 'O' || c == 'K' || c == 'V') return type(from + 1, depth + 1);
@@ -50,7 +50,7 @@ class extent {
 
   // From what follows an opening letter to behind its E.
   std::size_t bracket(std::size_t from, bool is_expression, int depth) const {
-    while (from < name_.size() && depth <= depth_limit) {  // no_end is beyond, too
+    while (from < name_.size() && depth <= part_depth_limit) {  // no_end is beyond, too
       if (name_[from] == 'E') return from + 1;
       from = part(from, is_expression, depth);
     }

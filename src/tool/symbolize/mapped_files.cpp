@@ -14,7 +14,6 @@
 namespace heapledger::symbols {
 namespace {
 
-constexpr std::size_t maps_limit = std::size_t{64} << 20;
 constexpr std::string_view deleted_suffix = " (deleted)";
 
 std::string name_of(std::string_view path) {
@@ -31,7 +30,7 @@ std::vector<mapped_file> mapped_files(pid_t pid) {
   if (const auto path = std::filesystem::read_symlink(exe, failed); !failed)
     found.push_back({name_of(path.native()), exe});
   std::set<std::string, std::less<>> seen;
-  const auto maps = collect::read_memory_file(pid, "maps", maps_limit);
+  const auto maps = collect::read_memory_file(pid, "maps", collect::maps_limit);
   collect::for_each_mapping(maps, [&](const collect::mapping& map, std::string_view) {
     if (map.offset != 0 || !map.name.starts_with('/') || !seen.emplace(map.name).second) return;
     const auto name = name_of(map.name);

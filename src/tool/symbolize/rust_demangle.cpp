@@ -7,14 +7,13 @@
 #include <optional>
 #include <utility>
 
+#include "tool/symbolize/mangled_letters.hpp"
+
 namespace heapledger::symbols {
 namespace {
 
 constexpr std::size_t hash_digits = 16;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f');
 }

@@ -1,23 +1,17 @@
+#include "tool/symbolize/mangled_letters.hpp"
 #include "tool/symbolize/rust_demangle.hpp"
 #include "tool/symbolize/rust_v0_grammar.hpp"
 
 namespace heapledger::symbols {
 namespace {
 
-constexpr int depth_limit = 200;
+constexpr int path_depth_limit = 200;
 constexpr std::size_t step_limit = 100'000;  // back references repeat work without always writing
-
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_upper(char c) {
-  return c >= 'A' && c <= 'Z';
-}
 
 }  // namespace
 
 rust_v0_grammar::nested::nested(rust_v0_grammar& owner) : owner_(owner) {
-  if (++owner_.depth_ > depth_limit || ++owner_.steps_ > step_limit) owner_.text_.fail();
+  if (++owner_.depth_ > path_depth_limit || ++owner_.steps_ > step_limit) owner_.text_.fail();
 }
 
 std::string rust_v0_grammar::symbol_name() {
