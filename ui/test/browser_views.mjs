@@ -53,6 +53,7 @@ export async function poolsAreTold({ page, settled, report }) {
       if (isPlain(taker.function)) assert.ok(text.includes(taker.function), taker.function);
     }
   }
+  await plainTableSorts(page);
 }
 
 export async function marksAreTold({ page, settled, report }) {
@@ -87,6 +88,27 @@ export async function threadsAreTold({ page, settled, report }) {
   const names = new Set(report.threads.map((thread) => thread.name || thread.tid)).size;
   const rows = await page.$$eval("main tbody tr", (all) => all.length);
   assert.equal(rows, names > 1 ? names : report.threads.length);
+  await plainTableSorts(page);
+}
+
+// By each head that can be clicked: once, the other way round, and back to how it stood. The keyboard stays with the head.
+async function plainTableSorts(page) {
+  const column = (i) => page.$$eval("main .plain tbody tr", (all, at) => all.map((row) => row.children[at].textContent), i);
+  const heads = await page.$$eval("main .plain th", (all) => all.map((head, i) => (head.querySelector("button") ? i : -1)).filter((i) => i >= 0));
+  assert.ok(heads.length > 2, `${heads}`);
+  for (const i of heads) {
+    const stood = await column(i);
+    const head = `main .plain th:nth-child(${i + 1})`;
+    const directions = [];
+    for (const key of ["click", "Enter", "Enter"]) {
+      if (key === "click") await page.click(`${head} button`);
+      else await page.keyboard.press(key);
+      directions.push(await page.getAttribute(head, "aria-sort"));
+      assert.deepEqual((await column(i)).toSorted(), stood.toSorted());
+    }
+    assert.deepEqual([directions.slice(0, 2).toSorted(), directions[2]], [["ascending", "descending"], null], `head ${i}`);
+    assert.deepEqual(await column(i), stood);
+  }
 }
 
 export async function mappingsAreTold({ page, settled, report }) {

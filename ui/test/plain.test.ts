@@ -12,6 +12,7 @@ import { textOn } from "../src/view/colours";
 import { brief } from "../src/view/json_stacks";
 import { memoryMaps, shownBytes } from "../src/view/memory_page";
 import { sizeRows } from "../src/view/sizes_page";
+import { sortRows, Sorting } from "../src/view/plain_table";
 import { ends } from "../src/view/stack_list";
 import { sortByValue } from "../src/view/table";
 import { axisSeconds, timeSplits } from "../src/view/timeline";
@@ -253,4 +254,15 @@ test("places at the times of the timeline", () => {
     { name: "load", title: "live bytes allocated by load, load.cpp:7", live: [null, 10, 20, 30] },
   ]);
   assert.equal(placeLines(places, [0], 2)[1]!.title, "live bytes allocated by rest");
+});
+
+test("a plain table: largest first, or from A on; the other way round; as it stood", () => {
+  const sorting = new Sorting();
+  const seen = [1, 1, 1, 2, 1].map((column) => (sorting.click(column), [sorting.column, sorting.backward]));
+  assert.deepEqual(seen, [[1, false], [1, true], [-1, false], [2, false], [1, false]]);
+  const rows = [{ name: "b", size: 2 }, { name: "worker 10", size: undefined }, { name: "worker 9", size: 7 }, { name: "a", size: 2 }];
+  const sizes = (backward: boolean): unknown[] => sortRows(rows, (row) => row.size, backward).map((row) => row.size);
+  assert.deepEqual([sizes(false), sizes(true)], [[7, 2, 2, undefined], [2, 2, 7, undefined]]);
+  assert.deepEqual(sortRows(rows, (row) => row.size, false).map((row) => row.name), ["worker 9", "b", "a", "worker 10"], "equal ones as they stood");
+  assert.deepEqual(sortRows(rows, (row) => row.name, false).map((row) => row.name), ["a", "b", "worker 9", "worker 10"]);
 });

@@ -1,10 +1,15 @@
 // Marks and snapshots: the moments that somebody named.
 import type { Context, Page } from "../app/context";
+import type { Marker } from "../data/report";
 import { changeText, countText, counted, exactText, secondsText } from "../model/text";
-import { amount, table } from "./small_pages";
 import { el } from "./dom";
+import { plainTable } from "./plain_table";
+import { amount } from "./small_pages";
 
-const mostRows = 2000;
+interface Moment {
+  marker: Marker;
+  grown?: number; // since the one before
+}
 
 export class MarksPage implements Page {
   readonly element = el("section", { class: "page scroll" });
@@ -16,15 +21,18 @@ export class MarksPage implements Page {
       return;
     }
     const snapshot = markers.find((marker) => marker.snapshot);
+    const moments = markers.map((marker, i): Moment => (i === 0 ? { marker } : { marker, grown: marker.live_bytes - markers[i - 1]!.live_bytes }));
     this.element.append(el("h2", {}, counted(markers.length, "mark and snapshot", "marks and snapshots")),
       el("p", { class: "soft" }, snapshot ? "What every stack held at a snapshot: heapledger html FILE@NAME. What grew since then: heapledger report --since NAME FILE." : "Marks keep totals; a snapshot also keeps what every stack held."),
-      table(["Time", "Live", "Since the one before", "Blocks", "Name", ""],
-        markers.slice(0, mostRows).map((marker, i) => {
-          const grown = marker.live_bytes - (markers[i - 1]?.live_bytes ?? 0);
-          return [secondsText(marker.time), amount(marker.live_bytes), i === 0 ? "" : el("span", { title: exactText(grown, true) }, changeText(grown, true)),
-            countText(marker.live_blocks), el("span", { class: "name" }, marker.name), marker.snapshot ? "snapshot" : ""];
-        }), [4, 5]),
-      markers.length > mostRows ? el("p", { class: "soft" }, `${countText(markers.length - mostRows)} more: heapledger report --json`) : "");
+      plainTable<Moment>([
+        { title: "Time", cell: ({ marker }) => secondsText(marker.time), by: ({ marker }) => marker.time },
+        { title: "Live", cell: ({ marker }) => amount(marker.live_bytes), by: ({ marker }) => marker.live_bytes },
+        { title: "Since the one before", cell: ({ grown }) => grown === undefined ? "" : el("span", { title: exactText(grown, true) }, changeText(grown, true)),
+          by: ({ grown }) => grown },
+        { title: "Blocks", cell: ({ marker }) => countText(marker.live_blocks), by: ({ marker }) => marker.live_blocks },
+        { title: "Name", left: true, cell: ({ marker }) => el("span", { class: "name" }, marker.name), by: ({ marker }) => marker.name },
+        { title: "", left: true, cell: ({ marker }) => (marker.snapshot ? "snapshot" : "") },
+      ], moments));
   }
 
   update(): void {}

@@ -4,7 +4,8 @@ import type { JsonFrame, Pool } from "../data/report";
 import { bytesText, countText, counted, percentText } from "../model/text";
 import { bar, el, fill, type Child } from "./dom";
 import { stackCard } from "./json_stacks";
-import { amount, table } from "./small_pages";
+import { plainTable } from "./plain_table";
+import { amount } from "./small_pages";
 
 const mostPools = 200;
 const mostStacks = 10;
@@ -40,12 +41,20 @@ export class PoolsPage implements Page {
     const used = (pool: Pool): number => pool.chunks_in_use * pool.chunk_bytes;
     fill(this.element, el("h2", {}, "Pools"),
       el("p", { class: "soft" }, "Memory that the pools hold themselves, beside what the other views tell of."),
-      table(["Pool", "Open", "Chunk", "In use", "Memory", "Used", "", "Highest of one", "Allocations", "Frees"],
-        pools.slice(0, mostPools).map((pool) => [el("span", { class: "name" }, pool.name || "(no name)"),
-          pool.closed === 0 ? countText(pool.opened) : `${countText(pool.opened - pool.closed)} of ${countText(pool.opened)}`,
-          bytesText(pool.chunk_bytes), countText(pool.chunks_in_use), amount(pool.page_bytes),
-          pool.page_bytes > 0 ? percentText(used(pool), pool.page_bytes) : "", bar(used(pool) / (pool.page_bytes || 1), "var(--accent)"),
-          amount(pool.peak_page_bytes), countText(pool.allocations), countText(pool.frees)]), [0, 6]),
+      plainTable<Pool>([
+        { title: "Pool", left: true, cell: (pool) => el("span", { class: "name" }, pool.name || "(no name)"), by: (pool) => pool.name },
+        { title: "Open", cell: (pool) => (pool.closed === 0 ? countText(pool.opened) : `${countText(pool.opened - pool.closed)} of ${countText(pool.opened)}`),
+          by: (pool) => pool.opened - pool.closed },
+        { title: "Chunk", cell: (pool) => bytesText(pool.chunk_bytes), by: (pool) => pool.chunk_bytes },
+        { title: "In use", cell: (pool) => countText(pool.chunks_in_use), by: (pool) => pool.chunks_in_use },
+        { title: "Memory", cell: (pool) => amount(pool.page_bytes), by: (pool) => pool.page_bytes },
+        { title: "Used", cell: (pool) => (pool.page_bytes > 0 ? percentText(used(pool), pool.page_bytes) : ""),
+          by: (pool) => (pool.page_bytes > 0 ? used(pool) / pool.page_bytes : undefined) },
+        { title: "", left: true, cell: (pool) => bar(used(pool) / (pool.page_bytes || 1), "var(--accent)") },
+        { title: "Highest of one", cell: (pool) => amount(pool.peak_page_bytes), by: (pool) => pool.peak_page_bytes },
+        { title: "Allocations", cell: (pool) => countText(pool.allocations), by: (pool) => pool.allocations },
+        { title: "Frees", cell: (pool) => countText(pool.frees), by: (pool) => pool.frees },
+      ], pools),
       ...pools.slice(0, mostPools).filter((pool) => pool.stacks.length > 0)
         .flatMap((pool): Child[] => [el("h2", {}, `Who holds chunks of ${pool.name || "(no name)"}`), ...stacks(pool)]));
   }

@@ -5,13 +5,13 @@ import { largestFirst } from "../model/scope_order";
 import { bytesText, countText, counted, exactText, percentText, secondsText } from "../model/text";
 import { bar, el, fill, type Child } from "./dom";
 import { stackCard } from "./json_stacks";
+import { plainTable, Sorting, type PlainColumn } from "./plain_table";
 import { stackList } from "./stack_list";
-
-const mostRows = 2000;
 
 export class ThreadsPage implements Page {
   readonly element = el("section", { class: "page scroll" });
   private grouped: boolean;
+  private readonly sorting = new Sorting();
 
   constructor(private readonly context: Context) {
     this.grouped = new Set(context.profile.words.threads).size > 1; // else there would be one row for all
@@ -53,14 +53,23 @@ export class ThreadsPage implements Page {
       piece.style.width = `${Math.max(0.5, (100 * (row.end - row.begin)) / (process.duration || 1))}%`;
       return el("span", { class: "bar life", title: `${secondsText(row.begin)} to ${secondsText(row.end)}` }, piece);
     };
+    type Row = (typeof rows)[number];
+    const columns: PlainColumn<Row>[] = [
+      { title: "Name", left: true, cell: (row) => row.name, by: (row) => row.name },
+      this.grouped ? { title: "Threads", cell: (row) => countText(row.threads), by: (row) => row.threads }
+        : { title: "tid", cell: (row) => row.tid, by: (row) => Number(row.tid) },
+      { title: "Share", cell: (row) => percentText(row.allocations, all), by: (row) => row.allocations },
+      { title: "", left: true, cell: (row) => bar(row.allocations / (all || 1), "var(--accent)") },
+      { title: "Allocations", cell: (row) => countText(row.allocations), by: (row) => row.allocations },
+      { title: "Allocated", cell: (row) => amount(row.allocated), by: (row) => row.allocated },
+      { title: "Frees", cell: (row) => countText(row.frees), by: (row) => row.frees },
+      { title: "Freed", cell: (row) => amount(row.freed), by: (row) => row.freed },
+      { title: "Lived", left: true, cell: life, by: (row) => row.end - row.begin },
+    ];
     fill(this.element, el("h2", {}, counted(threads.length, "thread")),
       el("div", { class: "controls" }, el("label", { class: "check" }, group, " threads of one name are one row"),
         el("span", { class: "hint" }, "a free is counted by the thread that frees, whoever allocated")),
-      table(["Name", this.grouped ? "Threads" : "tid", "Share", "", "Allocations", "Allocated", "Frees", "Freed", "Lived"],
-        shown.slice(0, mostRows).map((row) => [row.name, this.grouped ? countText(row.threads) : row.tid, percentText(row.allocations, all),
-          bar(row.allocations / (all || 1), "var(--accent)"), countText(row.allocations), amount(row.allocated), countText(row.frees),
-          amount(row.freed), life(row)]), [0, 3, 8]),
-      shown.length > mostRows ? el("p", { class: "soft" }, `${countText(shown.length - mostRows)} more: heapledger report --json`) : null);
+      plainTable(columns, shown, this.sorting));
   }
 }
 
@@ -74,12 +83,14 @@ export class ScopesPage implements Page {
       return;
     }
     const whole = context.profile.report.totals;
-    const name = (row: ScopeRow): Child => {
-      const text = row.scope.length === 0 ? "outside of scopes" : row.scope[row.scope.length - 1]!;
-      const cell = el("span", { class: "name", title: row.scope.join(" / ") }, text);
-      cell.style.paddingLeft = `${Math.max(0, row.scope.length - 1) * 18}px`;
+    // A tree as long as it stands as one.
+    const name = (row: ScopeRow, sorted: boolean): Child => {
+      const path = row.scope.join(" / ") || "outside of scopes";
+      const cell = el("span", { class: "name", title: path }, sorted ? path : (row.scope[row.scope.length - 1] ?? path));
+      if (!sorted) cell.style.paddingLeft = `${Math.max(0, row.scope.length - 1) * 18}px`;
       return cell;
     };
+    const sums = (row: ScopeRow): ScopeRow["with_descendants"] => (row.scope.length === 0 ? row : row.with_descendants);
     const limits = (row: ScopeRow): string => {
       const { budget } = row;
       return [budget?.live_bytes !== undefined && `${bytesText(budget.live_bytes)} live`,
@@ -88,15 +99,18 @@ export class ScopesPage implements Page {
     };
     this.element.append(el("h2", {}, "Scopes"),
       el("p", { class: "soft" }, "Each with the scopes below it. In the flame graph they are the outermost frames."),
-      table(["Scope", "Live", "Allocated", "Share", "", "Allocations", "Highest of one", "Opened", "Budget", "Refused"],
-        rows.slice(0, mostRows).map((row) => {
-          const sums = row.scope.length === 0 ? row : row.with_descendants;
-          return [name(row), amount(sums.live_bytes), amount(sums.allocated_bytes), percentText(sums.allocated_bytes, whole.allocated_bytes),
-            bar(sums.allocated_bytes / (whole.allocated_bytes || 1), "var(--accent)"), countText(sums.allocations),
-            row.peak_bytes === undefined ? "" : amount(row.peak_bytes), row.opened === undefined ? "" : countText(row.opened),
-            limits(row), row.refusals ? countText(row.refusals) : ""];
-        }), [0, 4, 8]),
-      rows.length > mostRows ? el("p", { class: "soft" }, `${countText(rows.length - mostRows)} more: heapledger report --json`) : "");
+      plainTable<ScopeRow>([
+        { title: "Scope", left: true, cell: name, by: (row) => row.scope.join(" / ") },
+        { title: "Live", cell: (row) => amount(sums(row).live_bytes), by: (row) => sums(row).live_bytes },
+        { title: "Allocated", cell: (row) => amount(sums(row).allocated_bytes), by: (row) => sums(row).allocated_bytes },
+        { title: "Share", cell: (row) => percentText(sums(row).allocated_bytes, whole.allocated_bytes), by: (row) => sums(row).allocated_bytes },
+        { title: "", left: true, cell: (row) => bar(sums(row).allocated_bytes / (whole.allocated_bytes || 1), "var(--accent)") },
+        { title: "Allocations", cell: (row) => countText(sums(row).allocations), by: (row) => sums(row).allocations },
+        { title: "Highest of one", cell: (row) => (row.peak_bytes === undefined ? "" : amount(row.peak_bytes)), by: (row) => row.peak_bytes },
+        { title: "Opened", cell: (row) => (row.opened === undefined ? "" : countText(row.opened)), by: (row) => row.opened },
+        { title: "Budget", left: true, cell: limits },
+        { title: "Refused", cell: (row) => (row.refusals ? countText(row.refusals) : ""), by: (row) => row.refusals || undefined },
+      ], rows));
   }
 
   update(): void {}
@@ -144,10 +158,4 @@ export function problems(context: Context): number {
 
 export function amount(bytes: number): HTMLElement {
   return el("span", { title: exactText(bytes, true) }, bytesText(bytes));
-}
-
-export function table(titles: string[], rows: Child[][], left: number[]): HTMLElement {
-  const side = (i: number): string => (left.includes(i) ? "" : "right");
-  return el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ...titles.map((title, i) => el("th", { class: side(i) }, title)))),
-    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell, i) => el("td", { class: side(i) }, cell))))));
 }
