@@ -1,4 +1,4 @@
-"""bash completes what the tool takes: every command, option and value, profiles, and programs that run."""
+"""A shell completes what the tool takes: every command, option and value, profiles, and programs that run."""
 
 import os
 import re
@@ -7,8 +7,10 @@ import subprocess
 import unittest
 
 import ledger
+import shells
 
-COMPLETION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "tool", "cli", "completion.bash")
+CLI = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "tool", "cli")
+COMPLETION = os.path.join(CLI, "completion.bash")
 COMPLETE = """
 source "$1"
 shift
@@ -79,6 +81,34 @@ class Completion(ledger.Case):
                 self.assertIn(str(pid), self.complete(command, ""), command)
             self.assertIn(str(pid), self.complete("attach", str(pid)))
             run.stdin.close()
+
+
+class OtherShells(ledger.Case):
+    """They ask bash's; here is what becomes of each of its answers."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("a.hlp", "a.txt"):
+            self.write(name, "")
+        os.mkdir(self.path("a_folder"))
+
+    @unittest.skipUnless(shells.FISH, "no fish here")
+    def test_fish(self):
+        for line, answer in (("heapledger sn", ["snapshot"]), ("heapledger report --by=pea", ["--by=peak"]), ("heapledger run --stacks j", ["jit"]),
+                             ("heapledger run -o a", ["a.hlp", "a.txt", "a_folder/"]),
+                             ("heapledger run --output=a", ["--output=a.hlp", "--output=a.txt", "--output=a_folder/"]),
+                             ("heapledger run -q truncat", ["truncate"]), ("heapledger run -q -- fish --no-conf", ["--no-config"])):
+            with self.subTest(line=line):
+                self.assertEqual(sorted(shells.fish(os.path.join(CLI, "completion.fish"), line, self.dir)), answer)
+        self.assertIn("a.hlp", shells.fish(os.path.join(CLI, "completion.fish"), "heapledger report a", self.dir))
+
+    @unittest.skipUnless(shells.ZSH, "no zsh here")
+    def test_zsh(self):
+        for words, answer in ((["sn"], ["snapshot"]), (["report", "--by=pea"], ["--by=peak"]), (["run", "--stacks", "j"], ["jit"]),
+                              (["report", "a"], ["files -g *.hlp"]), (["run", "-o", ""], ["files"]), (["run", "--output=a"], ["files"]),
+                              (["run", "-q", "tr"], ["commands"]), (["run", "-q", "--", "git", "-C", "a"], ["git -C a of 3"])):
+            with self.subTest(words=words):
+                self.assertEqual(shells.zsh(os.path.join(CLI, "completion.zsh"), ["heapledger", *words], self.dir), answer)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 import ledger
+import shells
 
 BUILD = os.path.dirname(os.path.dirname(ledger.BIN))
 CONSUMER = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "consumer"))
@@ -31,6 +32,11 @@ class Installed(ledger.Case):
         """Under the tool's name, by which bash-completion finds it."""
         with open(os.path.join(self.prefix, "share", "bash-completion", "completions", "heapledger"), encoding="utf-8") as file:
             self.assertIn("complete -F _heapledger heapledger", file.read())
+        share = os.path.join(self.prefix, "share")
+        if shells.FISH:
+            self.assertEqual(shells.fish(os.path.join(share, "fish/vendor_completions.d/heapledger.fish"), "heapledger sn", self.dir), ["snapshot"])
+        if shells.ZSH:
+            self.assertEqual(shells.zsh(os.path.join(share, "zsh/site-functions/_heapledger"), ["heapledger", "sn"], self.dir), ["snapshot"])
 
     def test_cmake(self):
         build = self.path("build")

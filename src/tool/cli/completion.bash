@@ -1,5 +1,7 @@
 # Completion of heapledger's command line, for bash. It asks the tool for commands, options and values, so there is no
 # list to keep. Installed as share/bash-completion/completions/heapledger; or: source completion.bash
+# Run, not sourced, it answers other shells: the words that may stand for the last of its arguments, a line each, and what
+# the shell completes itself after a tab: files, directories, profiles, commands, or from the word N on `command N`.
 
 # Lines "-o, --output FILE": the options of a command.
 _heapledger_options() {
@@ -100,4 +102,35 @@ _heapledger() {
   esac
 }
 
-complete -F _heapledger heapledger
+if [[ ${BASH_SOURCE[0]} != "$0" ]]; then
+  complete -F _heapledger heapledger
+  return
+fi
+
+_heapledger_files() {
+  case "$1 $2" in
+    '-f -X') printf '\tprofiles\n' ;;
+    -f*) printf '\tfiles\n' ;;
+    -d*) printf '\tdirectories\n' ;;
+    -c*) printf '\tcommands\n' ;;
+  esac
+}
+_heapledger_profiles() {
+  _heapledger_files -f -X
+}
+_command_offset() {
+  printf '\tcommand %d\n' "$1"
+}
+
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+last=${COMP_WORDS[COMP_CWORD]}
+name=
+if [[ $last == --*=* ]]; then
+  name=${last%%=*}=
+  COMP_WORDS[COMP_CWORD]=${name%=}
+  COMP_WORDS+=(= "${last#*=}")
+  ((COMP_CWORD += 2))
+fi
+_heapledger
+((${#COMPREPLY[@]} == 0)) || printf '%s\n' "${COMPREPLY[@]/#/$name}"
