@@ -129,7 +129,7 @@ name=
 if [[ $last == --*=* ]]; then
   name=${last%%=*}=
   COMP_WORDS[COMP_CWORD]=${name%=}
-  COMP_WORDS+=(= "${last#*=}")
+  COMP_WORDS+=('=' "${last#*=}")
   ((COMP_CWORD += 2))
 fi
 _heapledger
