@@ -11,9 +11,6 @@
 namespace heapledger::tests {
 namespace {
 
-// The marks themselves are under test here: no tool stands in for them.
-inline constexpr pool_options marks{.tool = memory_tool::none};
-
 template <class Threading>
 class pool_checks_of : public ::testing::Test {
  public:

@@ -12,8 +12,6 @@
 namespace heapledger::tests {
 namespace {
 
-inline constexpr pool_options marks{.tool = memory_tool::none};
-
 using kinds = std::vector<violation_kind>;
 
 struct only_fill : no_checks {

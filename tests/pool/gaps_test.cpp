@@ -8,7 +8,6 @@
 namespace heapledger::tests {
 namespace {
 
-inline constexpr pool_options marks{.tool = memory_tool::none};
 inline constexpr pool_options beside{.header = header_place::beside, .tool = memory_tool::none};
 
 template <std::size_t Bytes, class Checks = no_checks, class Header = no_header, pool_options Options = marks>

@@ -12,6 +12,9 @@
 
 namespace heapledger::tests {
 
+// Where the pool's own marks are under test: no tool stands in for them.
+inline constexpr pool_options marks{.tool = memory_tool::none};
+
 using every_threading = ::testing::Types<threading::single, threading::shared, threading::thread_cached>;
 
 struct threading_names {
