@@ -83,7 +83,7 @@ void go_to(std::size_t next) {
   if (next != before) switch_to(fibers[next].suspended, fibers[before].suspended);
 }
 
-// The running thread cannot go on; `leave`: for good.
+// The running thread cannot go on.
 void must_switch() {
   numbers ready;
   for (std::size_t i = 0; i < fibers.size(); ++i)
